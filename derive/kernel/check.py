@@ -1,0 +1,517 @@
+"""The checker: replays a proof and accepts it or refuses it. It compares and judges; it does not search.
+
+A claim `left == right` is accepted when every step is an instance of its rule at its position, the last step gives the
+right side, and every need of the right side follows from the declarations, the hypotheses and the left side's being
+defined. A step under a `diff`, `at`, `limit` or E uses nothing that holds at the point only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from derive.kernel import domain, moments
+from derive.kernel.context import Context
+from derive.kernel.derivative import depends
+from derive.kernel.domain import Need
+from derive.kernel.normal import Normal, add_to
+from derive.kernel.proof import Account, Condition, Proof, Rejected, Step, Use
+from derive.kernel.rules import RULES, instantiate, match
+from derive.kernel.signs import RELATION, Fact, difference, sign, split
+from derive.term import (
+    ONE,
+    TRUE,
+    TWO,
+    Term,
+    add,
+    alike,
+    both,
+    cmp,
+    delta,
+    fresh,
+    index,
+    make,
+    mul,
+    neg,
+    negation,
+    over,
+    power,
+    substitute,
+    subterms,
+)
+from derive.term import ZERO as NOUGHT
+
+
+class Ground:
+    """What a claim stands on: its hypotheses as facts, the claim's own letters held fixed."""
+
+    def __init__(self, claim: Term, context: Context, tick: Callable[[], None] | None = None):
+        self.context = context
+        self.guards: list[Term] = []
+        self.facts: list[Fact] = []
+        self.equations: dict[int, tuple[Term, Term]] = {}  # hypotheses that are equations, by number
+        body, extra = strip(claim, context)
+        self.claim = body
+        for number, hypothesis in enumerate((*context.hypotheses, *extra)):
+            inner, guards = hypothesis, []
+            while inner.op == "all":
+                guards += split(inner.args[1])
+                inner = inner.args[0]
+            for part in split(inner):
+                self.take(part, guards, number)
+        self.tick = tick
+        self.plain = Normal(context, facts=self.facts, guards=tuple(self.guards), tick=tick)
+        self.left = body.args[0] if body.op == "cmp" else None
+        self.needs = domain.needs(self.plain, body.args[0]) if body.op == "cmp" else []
+        # A hypothesis that mentions a mean says that the mean exists.
+        self.known = self.needs + [n for h in context.hypotheses for n in domain.needs(self.plain, h, "%") if n.condition.op == "E"]
+        facts = [*self.facts, *domain.facts_from(self.needs, "the left side is defined")]
+        self.full = Normal(context, facts=facts, guards=tuple(self.guards), tick=tick)
+
+    def take(self, part: Term, guards: list[Term], number: int) -> None:
+        """Note what one conjunct of a hypothesis says."""
+        source = f"hypothesis {number + 1}"
+        if pure_index(part, self.context) and not guards:
+            self.guards.append(part)
+        elif part.op == "cmp" and part.args[1].op != "list" and part.args[0].op != "list":
+            letters = part.letters - self.context.letters
+            self.facts.append(Fact(difference(part), RELATION[part.value], letters, tuple(guards), source))
+            if part.value == "==" and not guards:
+                self.equations[number] = (part.args[0], part.args[1])
+
+
+def strip(claim: Term, context: Context) -> tuple[Term, tuple[Term, ...]]:
+    """A claim `all(c for k in n if f)` as c for a new free letter, with f as a hypothesis on it."""
+    extra: list[Term] = []
+    while claim.op == "all":
+        taken = claim.letters | context.letters | frozenset().union(*(h.letters for h in context.hypotheses), frozenset())
+        mapping: dict[Term, Term] = {}
+        for k in claim.bound:
+            mapping[k] = fresh(k, taken | set(mapping.values()))
+        extra += split(substitute(claim.args[1], mapping))
+        claim = substitute(claim.args[0], mapping)
+    return claim, tuple(extra)
+
+
+def pure_index(condition: Term, context: Context) -> bool:
+    """Whether a condition speaks of indices alone."""
+    kinds = {"index"}
+    return condition.op in ("cmp", "and", "or", "not") and all(
+        t.op in ("index", "cmp", "and", "or", "not", "num")
+        or (t.op == "var" and t.value in context.declarations and context.declarations[t.value].kind in kinds)
+        for t in subterms(condition)
+    ) and any(t.op == "index" for t in subterms(condition))
+
+
+def check(proof: Proof, context: Context, tick: Callable[[], None] | None = None) -> Account:
+    """Replay the proof. Returns the account of what was used; raises Rejected with the step and the reason."""
+    well_formed(proof.claim, context)
+    ground = Ground(proof.claim, context, tick)
+    claim, account = ground.claim, Account()
+    if claim.op in ("and", "or", "not", "holds", "any", "true", "false"):
+        if ground.full.condition(claim) != {frozenset(): 1}:
+            raise Rejected("the condition does not follow")
+        note(account, "sign judgement")
+        return account
+    if claim.op != "cmp":
+        raise Rejected(f"{claim.op} is not a claim")
+    left, right = claim.args
+    current = left
+    for number, step in enumerate(proof.steps, 1):
+        try:
+            well_formed(step.after, context)
+            conditions = check_step(ground, current, step, account)
+        except Rejected as why:
+            raise Rejected(why.reason, number) from None
+        account.conditions.append(tuple(conditions))
+        current = step.after
+    if claim.value == "==":
+        if not alike(current, right):
+            raise Rejected("the last step does not give the right side")
+    else:
+        signs = sign(ground.full, gap := difference(cmp(claim.value, current, right)))
+        if signs & ~RELATION[claim.value]:
+            signs &= sign(ground.full, ground.full.canonical(gap))
+        for use in proof.uses:
+            equation = add_uses(ground, account, [use])
+            shifted = add_to(dict(ground.full.poly(gap)), equation, -1)
+            signs &= sign(ground.full, ground.full.term(shifted))
+        if signs & ~RELATION[claim.value]:
+            raise Rejected(f"the sign of the difference is not known to make the two sides {claim.value}")
+        note(account, "sign judgement")
+    for need in domain.needs(ground.plain, right):
+        why = domain.reason(ground.full, need, ground.known)
+        if why is None:
+            raise Rejected(f"the right side may be undefined: nothing implies {describe(need)}")
+        account.obligations.append(Condition(shown(need, claim), why))
+    for need in ground.needs:
+        if domain.reason(ground.plain, need, ()) is None:
+            account.domain.append(shown(need, claim))
+    return account
+
+
+class Undefined(Rejected):
+    """An obligation of the right side that does not follow; `need` is the missing condition."""
+
+
+def describe(need: Need) -> str:
+    return repr(need.condition)
+
+
+def shown(need: Need, claim: Term) -> Term:
+    """The need as a condition with readable letters."""
+    condition, guards = need.condition, both(*need.guards)
+    taken = {t for t in subterms(claim) if t.op == "index"} | condition.letters | guards.letters
+    mapping: dict[Term, Term] = {}
+    names = iter("klmpqrstuv")
+    used = sorted((k for k in need.letters if k in condition.letters | guards.letters), key=lambda k: str(k.value[0]))
+    for k in used:
+        new = fresh(index(next(names, "k"), k.value[1]), taken | set(mapping.values()))
+        mapping[k] = new
+    condition, guards = substitute(condition, mapping), substitute(guards, mapping)
+    return over("all", condition, *mapping.values(), where=guards) if mapping else condition
+
+
+def note(account: Account, rule: str) -> None:
+    account.rules[rule] = account.rules.get(rule, 0) + 1
+
+
+# -- one step --------------------------------------------------------------------------------------------------------
+
+
+def check_step(ground: Ground, before: Term, step: Step, account: Account) -> list[Condition]:
+    here, old, new, local = descend(ground, before, step)
+    note(account, step.rule)
+    if step.rule in RULES:
+        rule = RULES[step.rule]
+        left, right = (new, old) if step.reverse else (old, new)
+        found: dict[str, object] = {}
+        if not match(rule.left, left, found):
+            raise Rejected(f"{step.rule} does not apply at this place")
+        if not alike(instantiate(rule.right, found), right):
+            raise Rejected(f"{step.rule} gives something else")
+        return [side_condition(here, c, found) for c in rule.conditions]
+    procedure = PROCEDURES.get(step.rule)
+    if procedure is None:
+        raise Rejected(f"there is no rule {step.rule}")
+    return procedure(Place(ground, here, local, account), old, new, step)
+
+
+class Place:
+    """A position in an expression: the facts that hold there."""
+
+    def __init__(self, ground: Ground, here: Normal, local: bool, account: Account):
+        self.ground, self.here, self.local, self.account = ground, here, local, account
+
+
+def descend(ground: Ground, before: Term, step: Step) -> tuple[Normal, Term, Term, bool]:
+    """The facts at the step's path, and what stands there before and after; the rest must not change."""
+    here, old, new, local = ground.full, before, step.after, False
+    taken = before.letters | ground.full.guarded | ground.context.letters
+    for position in step.path:
+        if not 0 <= position < len(old.args):
+            raise Rejected(f"there is no position {list(step.path)}")
+        same = len(old.args) == len(new.args) and (old.op, old.value, old.bound) == (new.op, new.value, new.bound)
+        if not same or any(a is not b for p, (a, b) in enumerate(zip(old.args, new.args, strict=True)) if p != position):
+            raise Rejected("something changed outside of the step's position")
+        if not taken.isdisjoint(old.bound) or {k.value[0] for k in old.bound} & {k.value[0] for k in taken}:
+            raise Rejected("a bound letter also stands outside of its binder")
+        taken |= set(old.bound)
+        inner: Normal | None = here
+        if old.op in ("diff", "limit", "at", "E", "Var", "Cov"):
+            local = True
+            if old.op == "diff":
+                inner = here.around(old.args[1].value)
+            elif old.op == "limit" or (old.op == "at" and position == 0):
+                inner = here.anywhere(old.value if old.op == "at" else old.args[1].value)
+            if position > 0 and old.op in ("diff", "limit"):
+                raise Rejected("the variable of a derivative or limit cannot be rewritten")
+        elif old.bound and old.args[1] is not TRUE and position == 0:
+            inner = here.under(old.args[1])
+        elif old.op == "where" and position:
+            inner = here.under(old.args[0] if position == 1 else negation(old.args[0]))
+        here = inner if inner is not None else here
+        old, new = old.args[position], new.args[position]
+    return here, old, new, local
+
+
+def side_condition(here: Normal, condition: tuple[object, ...], found: dict[str, object]) -> Condition:
+    """The side condition of a row, met; raises Rejected where it is not known to hold."""
+    kind, *patterns = condition
+    values = [instantiate(p, found) if isinstance(p, Term) and p.op != "index" else found["?k"] for p in patterns]
+    first = values[0]
+    assert isinstance(first, Term)
+    if kind == "nonzero":
+        wanted = cmp("!=", first, NOUGHT)
+        why = domain.reason(here, Need(wanted), ())
+        if why is None:
+            raise Rejected("a denominator is not known to be different from 0")
+        return Condition(wanted, why)
+    if kind == "constant":
+        entry = values[1]
+        assert isinstance(entry, Term)
+        if depends(here, first, entry.value):
+            raise Rejected(f"an expression taken as constant depends on {entry.value}")
+        return Condition(TRUE, "")
+    if kind == "free":
+        letters = values[1]
+        assert isinstance(letters, tuple)
+        if not first.letters.isdisjoint(letters):
+            raise Rejected("a part taken out of a sum holds its bound letter")
+        return Condition(TRUE, "")
+    names = [moments.random_names(here, unfolded(here, v)) for v in values if isinstance(v, Term)]
+    if kind == "certain":
+        if names[0]:
+            raise Rejected("an expression taken as certain holds a random name")
+        return Condition(TRUE, "")
+    if kind == "independent":
+        if names[0] & names[1]:
+            raise Rejected("factors taken as independent share a random name")
+        return Condition(TRUE, "")
+    if kind == "separate":
+        letters = values[1]
+        assert isinstance(letters, tuple)
+        for t in subterms(unfolded(here, first)):
+            if t.op == "var" and moments.law_of(here, t.value) and not set(letters) <= set(t.args):
+                raise Rejected("terms taken as independent share a random entry")
+        return Condition(TRUE, "")
+    raise Rejected(f"unknown side condition {kind}")
+
+
+def unfolded(nf: Normal, term: Term) -> Term:
+    """The term with all definitions unfolded."""
+    from derive.term import transform
+
+    while any(t.op == "def" for t in subterms(term)):
+        term = transform(term, lambda t: nf.unfold(t) if t.op == "def" else None)
+    return term
+
+
+# -- procedures: steps that are no rows ----------------------------------------------------------------------------
+
+
+def _algebra(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
+    gap = add_to(dict(place.here.poly(old)), place.here.poly(new), -1)
+    if step.uses:
+        if place.local:
+            raise Rejected("a hypothesis holds at the point, not under a derivative, limit or mean")
+        add_to(gap, add_uses(place.ground, place.account, step.uses, place.here), -1)
+    if not place.here.is_zero(gap):
+        raise Rejected("the two normal forms differ")
+    return []
+
+
+def add_uses(ground: Ground, account: Account, uses: Iterable[Use], here: Normal | None = None) -> dict[object, object]:
+    """The polynomial sum of multiplier * (left - right) of the equations used; it is 0 where they hold."""
+    nf = here or ground.full
+    total: dict[object, object] = {}
+    for use in uses:
+        left, right = instance(ground, account, use)
+        term = mul(use.multiplier if use.multiplier is not None else ONE, add(left, neg(right)))
+        add_to(total, nf.poly(over("sum", term, *use.over)))  # type: ignore[arg-type]
+    return total
+
+
+def instance(ground: Ground, account: Account, use: Use) -> tuple[Term, Term]:
+    """The equation that a use refers to, at its letters."""
+    if use.kind == "hypothesis":
+        if use.number not in ground.equations:
+            raise Rejected(f"hypothesis {use.number + 1} is not an equation")
+        account.hypotheses.add(use.number)
+        sides = ground.equations[use.number]
+        free = (sides[0].letters | sides[1].letters) - ground.context.letters
+        mapping = dict(use.letters)
+        if not set(mapping) <= free or any(k.value[1] != axis_of(ground, v) for k, v in mapping.items()):
+            raise Rejected("a letter of the hypothesis is replaced by something of another axis")
+        return substitute(sides[0], mapping), substitute(sides[1], mapping)
+    if not 0 <= use.number < len(ground.context.lemmas):
+        raise Rejected("there is no such lemma")
+    lemma = ground.context.lemmas[use.number]
+    if lemma.condition.op != "cmp" or lemma.condition.value != "==":
+        raise Rejected(f"lemma {lemma.name} is not an equation")
+    if lemma.hypotheses or lemma.variables:
+        raise Rejected(f"lemma {lemma.name} has hypotheses or variables of its own")
+    mapping = dict(use.letters)
+    if any(k.value[1] != axis_of(ground, v) for k, v in mapping.items()):
+        raise Rejected("a letter of the lemma is replaced by something of another axis")
+    for need in domain.needs(ground.plain, substitute(lemma.condition.args[0], mapping), "~"):
+        if domain.reason(ground.full, need, ground.known) is None:
+            raise Rejected(f"lemma {lemma.name} is used where its left side may be undefined")
+    account.lemmas.add(lemma.name)
+    return substitute(lemma.condition.args[0], mapping), substitute(lemma.condition.args[1], mapping)
+
+
+def axis_of(ground: Ground, subscript: Term) -> str:
+    return ground.plain.axis_of(subscript)
+
+
+def _definition(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
+    folded, body = (new, old) if step.reverse else (old, new)
+    if folded.op != "def" or not alike(place.here.unfold(folded), body):
+        raise Rejected("this is not what the definition says")
+    return []
+
+
+def _rename(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
+    if not alike(old, new):
+        raise Rejected("renaming changed more than bound letters")
+    return []
+
+
+def _known(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
+    """One side of a hypothesis or lemma replaced by the other."""
+    if place.local:
+        raise Rejected("a hypothesis holds at the point, not under a derivative, limit or mean")
+    if len(step.uses) != 1:
+        raise Rejected("the step must name one equation")
+    left, right = instance(place.ground, place.account, step.uses[0])
+    if step.reverse:
+        left, right = right, left
+    if not (alike(old, left) and alike(new, right)):
+        raise Rejected("this is not what the equation says")
+    return []
+
+
+def _variable(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
+    """d z[i] / d z[j] is delta(i, j), factor by factor for arrays of higher rank; 1 for a scalar."""
+    if old.op != "diff" or old.args[0].op != "var" or old.args[0].value != old.args[1].value:
+        raise Rejected("variable_rule needs the derivative of an entry by an entry of the same name")
+    entries = zip(old.args[0].args, old.args[1].args, strict=True)
+    expected = mul(*(ONE if a is b else delta(a, b) for a, b in entries if a is not b))
+    if new is not expected:
+        raise Rejected("variable_rule gives something else")
+    return []
+
+
+def _sift(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
+    """A sum over k of delta(k, j) times f(k), the filter at j included, is f(j)."""
+    if old.op != "sum" or len(old.bound) != 1:
+        raise Rejected("kronecker_sifting needs a sum over one letter")
+    (k,), (body, filter_) = old.bound, old.args
+    factors = list(body.args) if body.op == "mul" else [body]
+    for p, f in enumerate(factors):
+        if f.op == "delta" and k in f.args:
+            j = f.args[1] if f.args[0] is k else f.args[0]
+            if k in j.letters or place.here.axis_of(j) != k.value[1]:
+                continue
+            rest = substitute(mul(*factors[:p], *factors[p + 1 :]), {k: j})
+            expected = rest if filter_ is TRUE else make("where", (substitute(filter_, {k: j}), rest, NOUGHT))
+            if alike(new, expected):
+                return []
+    raise Rejected("kronecker_sifting gives something else")
+
+
+def _split_square(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
+    """The square of a sum over k as the sum over equal and the sum over different letters."""
+    if old.op != "pow" or old.args[1] is not TWO or old.args[0].op != "sum" or len(old.args[0].bound) != 1:
+        raise Rejected("square_of_a_sum needs the square of a sum over one letter")
+    total = old.args[0]
+    (k,), (body, filter_) = total.bound, total.args
+    if filter_ is not TRUE or new.op != "add" or len(new.args) != 2 or new.args[1].op != "sum" or len(new.args[1].bound) != 2:
+        raise Rejected("square_of_a_sum gives something else")
+    i, j = new.args[1].bound
+    if {i.value[0], j.value[0]} & {t.value[0] for t in body.letters - {k}} or i.value[1] != k.value[1] or j.value[1] != k.value[1]:
+        raise Rejected("square_of_a_sum needs new letters")
+    first, second = substitute(body, {k: i}), substitute(body, {k: j})
+    expected = add(over("sum", power(body, TWO), k), over("sum", make("mul", (first, second)), i, j, where=cmp("!=", i, j)))
+    if i is j or not alike(new, expected):
+        raise Rejected("square_of_a_sum gives something else")
+    return []
+
+
+def _moment(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
+    """A mean of a power of one random entry, as its law gives it."""
+    inner = old.args[0] if old.op in ("E", "Var") else old
+    base = inner.args[0] if inner.op == "pow" else inner
+    if old.op not in ("E", "Var") or base.op != "var" or moments.law_of(place.here, base.value) is None:
+        raise Rejected("moment needs the mean or variance of a power of one random entry")
+    if new.names & {n for n in new.names if moments.law_of(place.here, n)} or not place.here.equal(old, new):
+        raise Rejected("the law gives another moment")
+    return []
+
+
+def _cases(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
+    """An expression as the same expression in two cases of a condition on indices."""
+    if new.op != "where" or not alike(new.args[1], old) or not alike(new.args[2], old):
+        raise Rejected("case_distinction repeats the expression in both cases")
+    if not pure_index(new.args[0], place.ground.context):
+        raise Rejected("case_distinction is on indices")
+    return []
+
+
+PROCEDURES: dict[str, Callable[[Place, Term, Term, Step], list[Condition]]] = {
+    "algebra": _algebra,
+    "field_identity": _algebra,
+    "sum_normal_form": _algebra,
+    "definition": _definition,
+    "rename": _rename,
+    "hypothesis": _known,
+    "lemma": _known,
+    "variable_rule": _variable,
+    "kronecker_sifting": _sift,
+    "square_of_a_sum": _split_square,
+    "moment": _moment,
+    "case_distinction": _cases,
+}
+
+
+# -- well-formedness: a certificate may hold anything ----------------------------------------------------------------
+
+ARITY = {"neg": 1, "div": 2, "pow": 2, "delta": 2, "where": 3, "diff": 2, "at": 2, "limit": 3, "E": 1, "Var": 1, "Cov": 2}
+FUNCTIONS = frozenset(
+    "exp log log1p expm1 sqrt abs sign sin cos tan sinh cosh tanh atan erf sigmoid softplus relu lgamma digamma trigamma".split()
+)
+
+
+def well_formed(term: Term, context: Context) -> None:
+    """Raises Rejected unless every name is declared, every subscript runs over the axis it must, every arity is right."""
+    for t in subterms(term):
+        op, count = t.op, len(t.args)
+        if op in ("var", "def"):
+            axes = axes_of(t, context)
+            if len(axes) != count:
+                raise Rejected(f"{t.value} takes {len(axes)} subscripts")
+            for a, axis in zip(t.args, axes, strict=True):
+                if a.op != "num" and subscript_axis(a, context) != axis:
+                    raise Rejected(f"a subscript of {t.value} does not run over {axis}")
+        elif op == "fn":
+            if t.value not in FUNCTIONS | {"max", "min"} or count != (2 if t.value in ("max", "min") else 1):
+                raise Rejected(f"{t.value} is not a function of {count} arguments")
+        elif op in ("add", "mul", "and", "or"):
+            if count < 2:
+                raise Rejected(f"{op} of fewer than two terms")
+        elif op in ARITY:
+            if count != ARITY[op]:
+                raise Rejected(f"{op} takes {ARITY[op]} arguments")
+            if op in ("diff", "limit") and t.args[1].op != "var":
+                raise Rejected(f"{op} is by a variable")
+            if op == "delta" and len({subscript_axis(a, context) for a in t.args if a.op != "num"}) > 1:
+                raise Rejected("delta of indices of different axes")
+        elif op in ("sum", "prod", "max", "min", "argmax", "all", "any"):
+            if count != 2 or not t.bound or len(set(t.bound)) != len(t.bound) or any(k.op != "index" for k in t.bound):
+                raise Rejected(f"{op} without a body, a filter and letters")
+        elif op not in ("num", "const", "size", "index", "cmp", "not", "true", "false", "holds", "list"):
+            raise Rejected(f"{op} is not an operator")
+
+
+def axes_of(term: Term, context: Context) -> tuple[str, ...]:
+    if term.op == "def":
+        definition = context.definitions.get(term.value)
+        if definition is None:
+            raise Rejected(f"{term.value} is not defined")
+        return tuple(k.value[1] for k in definition.letters)
+    declaration = context.declarations.get(term.value)
+    if declaration is None:
+        raise Rejected(f"{term.value} is not declared")
+    return declaration.axes
+
+
+def subscript_axis(term: Term, context: Context) -> str:
+    if term.op == "index":
+        return str(term.value[1])
+    if term.op == "argmax" and len(term.bound) == 1:
+        return str(term.bound[0].value[1])
+    declaration = context.declarations.get(term.value) if term.op == "var" else None
+    if declaration is None or declaration.over is None:
+        raise Rejected("a subscript is a letter, an index or an argmax")
+    return declaration.over
+

@@ -1,0 +1,73 @@
+"""What a claim rests on: declarations, definitions, hypotheses, lemmas. Plain data, checked where it is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from derive.term import Term
+
+
+@dataclass(frozen=True)
+class Law:
+    """The law of a random name: its family and parameters.
+
+    `family` is random (mean, variance), normal (mu, var), bernoulli (p), uniform (a, b) or rademacher (); the parameters
+    are terms in the declaration's letters.
+    """
+
+    family: str
+    parameters: tuple[Term, ...] = ()
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A declared name: kind real, positive, nonnegative, integer, bit, index or random, and its axes, outermost first.
+
+    `z: real[n]` has axes ("n",). `t: index[n][B]` has kind index, axes ("B",) and its values range over "n"; a scalar
+    `i: index[n]` that stands for a letter is not declared here but is the index term itself.
+    """
+
+    name: str
+    kind: str
+    axes: tuple[str, ...] = ()
+    over: str | None = None
+    law: Law | None = None
+    letters: tuple[Term, ...] = ()  # one for each axis; the law's parameters may use them
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Definition:
+    """`name[letters] = body`."""
+
+    name: str
+    letters: tuple[Term, ...]
+    body: Term
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """A claim proved before: a condition that holds for all its free letters and all values of its own variables.
+
+    `variables` are the theorem's own arguments, which an instance may replace by terms; `hypotheses` are the theorem's
+    own, which an instance must meet.
+    """
+
+    name: str
+    condition: Term
+    hypotheses: tuple[Term, ...] = ()
+    variables: tuple[Declaration, ...] = ()
+    definitions: tuple[Definition, ...] = ()
+
+
+@dataclass(frozen=True)
+class Context:
+    """Everything a claim may use."""
+
+    axes: tuple[str, ...] = ()
+    declarations: dict[str, Declaration] = field(default_factory=dict)
+    definitions: dict[str, Definition] = field(default_factory=dict)
+    hypotheses: tuple[Term, ...] = ()
+    lemmas: tuple[Lemma, ...] = ()
+    letters: frozenset[Term] = frozenset()  # declared fixed indices, `i: index[n]`

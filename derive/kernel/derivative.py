@@ -1,0 +1,163 @@
+"""Partial derivatives of terms: one table for the functions, one line for each way of putting terms together.
+
+The derivative is formal: it is the true one at the points where the language says that `diff` is defined (each `where`,
+`abs`, `max` inside one of its regions, the chain rule's conditions met), and `domain` judges where that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from derive.kernel.proof import Rejected
+from derive.term import (
+    MINUS_ONE,
+    ONE,
+    PI,
+    TWO,
+    ZERO,
+    Term,
+    add,
+    both,
+    cmp,
+    delta,
+    div,
+    fn,
+    fresh,
+    make,
+    mul,
+    neg,
+    num,
+    over,
+    power,
+    rename_bound,
+    substitute,
+    where,
+)
+
+if TYPE_CHECKING:
+    from derive.kernel.normal import Normal, Poly
+
+# The derivative of f(u) by u.
+SLOPES: dict[str, Callable[[Term], Term]] = {
+    "exp": lambda u: fn("exp", u),
+    "log": lambda u: div(ONE, u),
+    "log1p": lambda u: div(ONE, add(ONE, u)),
+    "expm1": lambda u: fn("exp", u),
+    "sqrt": lambda u: div(ONE, mul(TWO, fn("sqrt", u))),
+    "sin": lambda u: fn("cos", u),
+    "cos": lambda u: neg(fn("sin", u)),
+    "tan": lambda u: div(ONE, power(fn("cos", u), TWO)),
+    "sinh": lambda u: fn("cosh", u),
+    "cosh": lambda u: fn("sinh", u),
+    "tanh": lambda u: add(ONE, neg(power(fn("tanh", u), TWO))),
+    "atan": lambda u: div(ONE, add(ONE, power(u, TWO))),
+    "erf": lambda u: mul(div(TWO, fn("sqrt", PI)), fn("exp", neg(power(u, TWO)))),
+    "sigmoid": lambda u: mul(fn("sigmoid", u), add(ONE, neg(fn("sigmoid", u)))),
+    "softplus": lambda u: fn("sigmoid", u),
+    "lgamma": lambda u: fn("digamma", u),
+    "digamma": lambda u: fn("trigamma", u),
+    "abs": lambda u: fn("sign", u),
+    "sign": lambda u: ZERO,
+    "relu": lambda u: where(cmp(">", u, ZERO), ONE, ZERO),
+}
+
+
+def normal(nf: Normal, term: Term) -> Poly:
+    """The normal form of `diff(body, entry)`."""
+    body, entry = term.args
+    here = nf.around(entry.value)
+    return nf.poly(differentiate(nf, here.canonical(body), entry))
+
+
+def differentiate(nf: Normal, term: Term, entry: Term) -> Term:
+    """The formal derivative of the term by a variable entry. Raises Rejected where there is no rule."""
+    memo: dict[Term, Term] = {}
+
+    def d(t: Term) -> Term:
+        if t not in memo:
+            memo[t] = one(t) if depends(nf, t, entry.value) else ZERO
+        return memo[t]
+
+    def one(t: Term) -> Term:
+        op, args = t.op, t.args
+        if op == "var":
+            return mul(*(delta(a, b) for a, b in zip(args, entry.args, strict=True))) if t.value == entry.value else ZERO
+        if op == "def":
+            return d(nf.unfold(t))
+        if op == "add":
+            return add(*(x for a in args if (x := d(a)) is not ZERO))
+        if op == "neg":
+            return neg(d(args[0]))
+        if op == "mul":
+            slopes = [(p, x) for p, a in enumerate(args) if (x := d(a)) is not ZERO]
+            return add(*(mul(*args[:p], x, *args[p + 1 :]) for p, x in slopes))
+        if op == "div":
+            top, bottom = d(args[0]), d(args[1])
+            if bottom is ZERO:
+                return div(top, args[1])
+            return div(add(mul(top, args[1]), neg(mul(args[0], bottom))), power(args[1], TWO))
+        if op == "pow":
+            return power_slope(t, d(args[0]), d(args[1]))
+        if op == "fn":
+            if t.value in ("max", "min"):
+                first, second = args if t.value == "max" else args[::-1]
+                return where(cmp(">", first, second), d(args[0]), d(args[1]))
+            if t.value not in SLOPES:
+                raise Rejected(f"there is no rule for the derivative of {t.value}")
+            return mul(SLOPES[t.value](args[0]), d(args[0]))
+        if op == "where":
+            return where(args[0], d(args[1]), d(args[2]))
+        if op == "delta":
+            return ZERO
+        if t.bound and op != "at" and not {k.value[0] for k in t.bound}.isdisjoint(k.value[0] for k in entry.letters):
+            return one(rename_bound(t, entry.letters))
+        if op == "sum":
+            return over("sum", d(args[0]), *t.bound, where=args[1])
+        if op == "prod" and len(t.bound) == 1:
+            (k,) = t.bound
+            other = fresh(k, t.letters | args[0].letters | args[1].letters | entry.letters)
+            rest, chosen = (substitute(a, {k: other}) for a in args)
+            left_out = over("prod", rest, other, where=both(chosen, cmp("!=", other, k)))
+            return over("sum", mul(d(args[0]), left_out), k, where=args[1])
+        if op in ("max", "min") and len(t.bound) == 1:
+            body = args[0] if op == "max" else neg(args[0])
+            return substitute(d(args[0]), {t.bound[0]: make("argmax", (body, args[1]), None, t.bound)})
+        if op == "diff":
+            return d(differentiate(nf, args[0], args[1]))
+        raise Rejected(f"there is no rule for the derivative of {op}")
+
+    return d(term)
+
+
+def power_slope(term: Term, base_slope: Term, exponent_slope: Term) -> Term:
+    base, exponent = term.args
+    parts = []
+    if base_slope is not ZERO:
+        less = num(exponent.value - 1) if exponent.op == "num" else add(exponent, MINUS_ONE)
+        parts.append(mul(exponent, power(base, less), base_slope))
+    if exponent_slope is not ZERO:
+        parts.append(mul(term, fn("log", base), exponent_slope))
+    return add(*parts)
+
+
+def depends(nf: Normal, term: Term, name: str) -> bool:
+    """Whether the term can depend on the variable: by itself, through definitions or through the law of a random name."""
+    return name in dependencies(nf, term)
+
+
+def dependencies(nf: Normal, term: Term) -> frozenset[str]:
+    """All names that the term's value can depend on."""
+    found: set[str] = set()
+    stack = list(term.names)
+    while stack:
+        name = stack.pop()
+        if name in found:
+            continue
+        found.add(name)
+        if name in nf.context.definitions:
+            stack.extend(nf.context.definitions[name].body.names)
+        declaration = nf.context.declarations.get(name)
+        if declaration is not None and declaration.law is not None:
+            stack.extend(n for p in declaration.law.parameters for n in p.names)
+    return frozenset(found)

@@ -1,0 +1,427 @@
+"""Where a term is defined: what it needs, what is known from the left side, and why the right side's needs are met.
+
+Algebra is total, so this judgement stands apart. A need is a condition, for all values of its own letters that satisfy
+its guards. Needs of the left side become facts where being defined implies them; needs of the right side are
+obligations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from derive.kernel import moments
+from derive.kernel.derivative import dependencies, depends, differentiate
+from derive.kernel.normal import CASES, Normal, constant
+from derive.kernel.proof import Rejected
+from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, Fact, difference, sign
+from derive.term import ONE, TRUE, Term, add, both, cmp, fn, index, make, negation, substitute, subterms
+from derive.term import ZERO as NOUGHT
+
+
+@dataclass(frozen=True)
+class Need:
+    """`condition` must hold for all `letters` that satisfy `guards`.
+
+    `implied` says whether the term that has the need is undefined wherever the condition fails, so that the condition
+    is a fact where the term is defined. A condition with the operator E, limit, max or diff stands for "this is defined".
+    """
+
+    condition: Term
+    letters: tuple[Term, ...] = ()
+    guards: tuple[Term, ...] = ()
+    implied: bool = True
+
+
+class Walk:
+    """The needs of one term."""
+
+    def __init__(self, nf: Normal, prefix: str):
+        self.nf, self.prefix, self.count = nf, prefix, 0
+        self.found: dict[Need, None] = {}
+        self.seen: set[object] = set()
+
+    def need(self, condition: Term, scope: Scope, implied: bool = True) -> None:
+        if scope.random and moments.random_names(self.nf, condition):
+            implied = False
+        for name, letters, by in reversed(scope.replaced):
+            if condition.op != "cmp":
+                implied = False
+            else:
+                left, right = (make("at", (t, by), name, letters) if name in t.names else t for t in condition.args)
+                condition = cmp(condition.value, left, right)
+        self.found[Need(condition, scope.letters, scope.guards, implied)] = None
+
+    def letter(self, old: Term) -> Term:
+        self.count += 1
+        return index(f"{self.prefix}{self.count}", old.value[1])
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where in the term the walk is."""
+
+    letters: tuple[Term, ...] = ()
+    guards: tuple[Term, ...] = ()
+    moving: frozenset[str] = frozenset()  # the variables of the derivatives around
+    random: bool = False
+    replaced: tuple[tuple[str, tuple[Term, ...], Term], ...] = ()  # the `at`s around
+    limit: bool = False
+
+    def with_(self, **changes: object) -> Scope:
+        return Scope(**{**self.__dict__, **changes})  # type: ignore[arg-type]
+
+
+def needs(nf: Normal, term: Term, prefix: str = "&") -> list[Need]:
+    """What must hold for the term to be defined."""
+    walk = Walk(nf, prefix)
+    _visit(walk, term, Scope())
+    return list(walk.found)
+
+
+def _visit(w: Walk, t: Term, scope: Scope) -> None:
+    if (t, scope) in w.seen:
+        return
+    w.seen.add((t, scope))
+    op, args = t.op, t.args
+    moves = any(depends(w.nf, t, name) for name in scope.moving)
+    if op == "def":
+        _visit(w, w.nf.unfold(t), scope)
+    elif t.bound and op != "at":
+        _binder(w, t, scope)
+    elif op == "where":
+        _visit(w, args[0], scope)
+        _visit(w, args[1], scope.with_(guards=(*scope.guards, args[0])))
+        _visit(w, args[2], scope.with_(guards=(*scope.guards, negation(args[0]))))
+        if moves:
+            _switch(w, args[0], args[1], args[2], scope)
+    elif op == "diff":
+        _visit(w, args[0], scope.with_(moving=scope.moving | {args[1].value}))
+        for a in args[1].args:
+            _visit(w, a, scope)
+    elif op == "at":
+        letters = tuple(w.letter(k) for k in t.bound)
+        by = substitute(args[1], dict(zip(t.bound, letters, strict=True)))
+        inner = Walk(w.nf, w.prefix + "'")
+        _visit(inner, by, scope.with_(letters=scope.letters + letters))
+        for need in inner.found:  # which entries are replaced is not looked at, so these are no facts
+            w.found[Need(need.condition, need.letters, need.guards, False)] = None
+        _visit(w, args[0], scope.with_(replaced=(*scope.replaced, (t.value, t.bound, args[1]))))
+    elif op == "limit":
+        w.need(t, scope, False)
+    elif op in ("E", "Var", "Cov"):
+        w.need(t, scope, False)
+        for a in args:
+            _visit(w, a, scope.with_(random=True))
+    else:
+        if op == "div":
+            w.need(cmp("!=", args[1], NOUGHT), scope)
+        elif op == "pow":
+            _power(w, t, scope, moves)
+        elif op == "fn":
+            _function(w, t, scope, moves)
+        for a in args:
+            _visit(w, a, scope)
+
+
+def _binder(w: Walk, t: Term, scope: Scope) -> None:
+    letters = tuple(w.letter(k) for k in t.bound)
+    mapping = dict(zip(t.bound, letters, strict=True))
+    body, filter_ = (substitute(a, mapping) for a in t.args)
+    guards = scope.guards if filter_ is TRUE else (*scope.guards, filter_)
+    inner = scope.with_(letters=scope.letters + letters, guards=guards)
+    _visit(w, filter_, scope.with_(letters=scope.letters + letters))
+    _visit(w, body, inner)
+    if t.op in ("max", "min", "argmax"):
+        if filter_ is not TRUE:
+            w.need(make("any", (t.args[1], TRUE), None, t.bound), scope)
+        if any(depends(w.nf, t.args[0], name) for name in scope.moving):
+            w.need(t, scope, False)  # a derivative where the maximum is attained once
+
+
+def _power(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
+    base, exponent = t.args
+    value = constant(w.nf.poly(exponent)) if not exponent.letters and not exponent.names else None
+    if value is not None and value.denominator == 1:
+        if value < 0:
+            w.need(cmp("!=", base, NOUGHT), scope)
+    elif value is not None:
+        w.need(cmp(">=" if value > 0 and not moves else ">", base, NOUGHT), scope)
+    elif integral(w.nf, exponent) and not moves:
+        if sign(w.nf, exponent) & NEG:
+            w.need(make("or", (cmp(">=", exponent, NOUGHT), cmp("!=", base, NOUGHT))), scope)
+    elif moves:
+        w.need(cmp(">", base, NOUGHT), scope, False)
+    else:
+        edge = both(cmp(">=", base, NOUGHT), cmp(">", exponent, NOUGHT))
+        w.need(make("or", (cmp(">", base, NOUGHT), edge)), scope, False)
+
+
+def integral(nf: Normal, term: Term) -> bool:
+    """Whether the term is an integer whatever its variables are."""
+    if term.op in ("size", "index", "delta"):
+        return True
+    if term.op == "num":
+        return bool(term.value.denominator == 1)
+    if term.op == "var":
+        declaration = nf.context.declarations.get(term.value)
+        return declaration is not None and declaration.kind in ("integer", "bit", "index")
+    if term.op in ("add", "mul", "neg"):
+        return all(integral(nf, a) for a in term.args)
+    return False
+
+
+def _function(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
+    name, u = t.value, t.args[0]
+    if name == "log":
+        w.need(cmp(">", u, NOUGHT), scope)
+    elif name == "log1p":
+        w.need(cmp(">", add(ONE, u), NOUGHT), scope)
+    elif name == "sqrt":
+        w.need(cmp(">" if moves else ">=", u, NOUGHT), scope)
+    elif name == "tan":
+        w.need(cmp("!=", fn("cos", u), NOUGHT), scope)
+    elif name in ("lgamma", "digamma", "trigamma"):
+        w.need(cmp(">", u, NOUGHT), scope, False)
+    elif name in ("abs", "sign", "relu") and moves:
+        _crossing(w, u, scope)
+    elif name in ("max", "min") and moves:
+        _crossing(w, difference(cmp("==", *t.args)), scope)
+
+
+def _crossing(w: Walk, u: Term, scope: Scope) -> None:
+    """The boundary u = 0 of abs, relu, …: no point of the domain where u changes its sign there."""
+    signs = sign(w.nf, u) & sign(w.nf, w.nf.canonical(u))
+    if signs & NEG and signs & POS and signs & ZERO:
+        w.need(cmp("!=", u, NOUGHT), scope, changes_sign(w.nf, w.nf.canonical(u)))
+
+
+def _switch(w: Walk, condition: Term, then: Term, other: Term, scope: Scope) -> None:
+    """The boundary of a `where`, if the two formulas differ."""
+    gap = w.nf.poly(add(then, make("neg", (other,))))
+    if not gap:
+        return
+    plain = not any(a.op in CASES | {"max", "argmax"} or _discrete(w.nf, a) for m in gap for b, _ in m for a in subterms(b))
+    for part in subterms(condition):
+        if part.op == "cmp" and not all(w.nf.index_like(a) for a in part.args):
+            u = difference(part)
+            if any(depends(w.nf, u, name) for name in scope.moving):
+                canonical = w.nf.canonical(u)
+                signs = sign(w.nf, canonical)
+                if signs & ZERO and signs != ZERO:
+                    simple = part is condition and plain and part.value not in ("==", "!=")
+                    w.need(cmp("!=", u, NOUGHT), scope, simple and changes_sign(w.nf, canonical))
+
+
+def _discrete(nf: Normal, term: Term) -> bool:
+    declaration = nf.context.declarations.get(term.value) if term.op == "var" else None
+    return term.op == "index" or (declaration is not None and declaration.kind not in ("real", "positive"))
+
+
+def changes_sign(nf: Normal, u: Term) -> bool:
+    """Whether every zero of u has both signs beside it: a slope that never vanishes, or a polynomial linear in each entry.
+
+    A polynomial in which no entry meets itself is harmonic, so that no zero of it is an extremum.
+    """
+    names = sorted(dependencies(nf, u))
+    kinds = {n: nf.context.declarations[n].kind for n in names if n in nf.context.declarations}
+    for name in names:
+        if kinds.get(name) in ("real", "positive"):
+            for entry in {t for t in subterms(u) if t.op == "var" and t.value == name and t.letters <= u.letters}:
+                try:
+                    slope = sign(nf, nf.canonical(differentiate(nf, u, entry)))
+                except Rejected:
+                    continue
+                if slope in (POS, NEG):
+                    return True
+    if not all(kind in ("real", "positive") for kind in kinds.values()):
+        return False
+    return all(_linear(m) for m in nf.poly(u))
+
+
+def _linear(mono: Iterable[tuple[Term, object]]) -> bool:
+    names: set[str] = set()
+    for a, e in mono:
+        if not a.names:
+            continue
+        parts = [a]
+        if a.op == "sum":
+            parts = list(a.args[0].args) if a.args[0].op == "mul" else [a.args[0]]
+        for p in parts:
+            if not p.names:
+                continue
+            if p.op != "var" or e != 1 or p.value in names:
+                return False
+            names.add(p.value)
+    return True
+
+
+# -- from needs to facts, and from facts to reasons ------------------------------------------------------------------
+
+
+def facts_from(needed: Iterable[Need], source: str) -> Iterator[Fact]:
+    """The facts that hold where a term with these needs is defined."""
+    for need in needed:
+        if need.implied and need.condition.op == "cmp":
+            signs = RELATION[need.condition.value]
+            yield Fact(difference(need.condition), signs, frozenset(need.letters), need.guards, source)
+
+
+def reason(nf: Normal, need: Need, known: Iterable[Need]) -> str | None:
+    """Why the need is met under the facts of `nf`; None where that is not known."""
+    here = nf.extended(need.guards)
+    if here is None:
+        return "its case cannot occur"
+    condition = need.condition
+    if condition.op in ("E", "Var", "Cov"):
+        return integrable(here, condition, known)
+    if condition.op == "or":
+        return next((r for c in condition.args if (r := reason(nf, Need(c, need.letters, need.guards), known))), None)
+    if condition.op == "and":
+        reasons = [reason(nf, Need(c, need.letters, need.guards), known) for c in condition.args]
+        return reasons[0] if all(reasons) else None
+    if condition.op == "cmp":
+        if not here.compare(condition) & ~RELATION[condition.value]:
+            return explain(here, difference(condition))
+        for other in known:
+            if other.condition.op == "cmp" and other.condition.value == condition.value and not other.letters and not other.guards:
+                if here.equal(difference(other.condition), difference(condition)):
+                    return "the left side is defined"
+        return None
+    if condition.op == "any" and constant(here.condition(condition)) == 1:
+        return "the filter leaves something"
+    if condition.op == "any" and _filter_nonempty(condition):
+        return "the filter leaves something"
+    for other in known:
+        if other.condition.op == condition.op and not other.guards and _same_special(here, other, need):
+            return "the left side needs it too"
+    return None
+
+
+def _filter_nonempty(condition: Term) -> bool:
+    """Filters such as k <= i hold at k = i."""
+    test = condition.args[0]
+    parts = test.args if test.op == "and" else (test,)
+    for k in condition.bound:
+        for p in parts:
+            if not (p.op == "cmp" and p.value in ("<=", ">=", "==") and k in p.args):
+                return False
+    others = [next(a for a in p.args if a not in condition.bound) for p in parts if any(a not in condition.bound for a in p.args)]
+    return len(condition.bound) == 1 and len(set(others)) == 1 and others[0].op == "index"
+
+
+def _same_special(nf: Normal, left: Need, right: Need) -> bool:
+    """Whether two "this is defined" needs speak of the same term, up to the letters of binders around."""
+    a, b = left.condition, right.condition
+    free = sorted(left.letters, key=lambda k: k.value[0])
+    targets = [t for t in sorted(b.letters, key=lambda k: k.value[0])]
+    mapping = {}
+    for k in free:
+        if k in a.letters:
+            mapping[k] = next((t for t in targets if t.value[1] == k.value[1]), k)
+    a = substitute(a, mapping)
+    if a.op == "limit":
+        return a.value == b.value and all(nf.equal(x, y) for x, y in zip(a.args, b.args, strict=True))
+    return a.op == b.op and nf.equal(make(a.op, a.args, a.value, a.bound), b)
+
+
+def explain(nf: Normal, term: Term) -> str:
+    """In words, what makes the sign of the term known."""
+    op = term.op
+    if op == "def":
+        return explain(nf, nf.unfold(term))
+    if op == "num":
+        return "a number"
+    if op == "size":
+        return "a size is at least 1"
+    if op == "var":
+        declaration = nf.context.declarations.get(term.value)
+        if declaration is not None and declaration.kind in ("positive", "nonnegative"):
+            return f"{term.value} is declared {declaration.kind}"
+    if op == "fn" and term.value == "exp":
+        return "an exponential is positive"
+    if op == "sum" and sign(nf, term.args[0]) == POS:
+        return "a sum of positive terms"
+    if op == "sum" and not sign(nf, term.args[0]) & NEG:
+        return "a sum of terms that are not negative"
+    if op in ("add", "mul", "div", "pow") and _by_parts(nf, term):
+        return f"the signs of its {'terms' if op == 'add' else 'factors'}"
+    for fact in nf.raw_facts:
+        if nf.instance(Fact(nf.canonical(fact.term), fact.signs, fact.letters, (), ""), nf.canonical(term)) is not None:
+            return fact.source
+    return "the signs of its normal form"
+
+
+def _by_parts(nf: Normal, term: Term) -> bool:
+    return all(sign(nf, a) != ANY for a in term.args)
+
+
+# -- integrability ---------------------------------------------------------------------------------------------------
+
+
+def profile(nf: Normal, term: Term) -> tuple[dict[str, int], set[Term]]:
+    """The moments that the means in the term need: the degree for each random name, and the groups without a rule."""
+    degrees: dict[str, int] = {}
+    opaque: set[Term] = set()
+    inside = [term.args[0]] if term.op == "E" else [make("mul", (a, b)) for a in term.args for b in term.args]
+    for e in inside:
+        for mono in nf.poly(e):
+            here: dict[str, int] = {}
+            for a, power in mono:
+                for name in moments.random_names(nf, a):
+                    degree = entry_degree(nf, a, name)
+                    if degree is None or not isinstance(power, int) or power < 0:
+                        opaque.add(nf.term({mono: 1}))
+                    else:
+                        here[name] = here.get(name, 0) + degree * power
+            for name, degree in here.items():
+                degrees[name] = max(degrees.get(name, 0), degree)
+    return degrees, opaque
+
+
+def entry_degree(nf: Normal, atom: Term, name: str) -> int | None:
+    """The degree of an atom in the entries of a random name; None where it is no polynomial."""
+    if atom.op == "var":
+        return 1 if atom.value == name else 0
+    if name not in atom.names:
+        return 0
+    if atom.op == "sum":
+        poly = nf.poly(atom.args[0])
+        total = 0
+        for mono in poly:
+            degree = 0
+            for a, e in mono:
+                one = entry_degree(nf, a, name)
+                if one is None or (one and (not isinstance(e, int) or e < 0)):
+                    return None
+                degree += one * e if isinstance(e, int) else 0
+            total = max(total, degree)
+        return total
+    return None
+
+
+def integrable(nf: Normal, term: Term, known: Iterable[Need]) -> str | None:
+    """Why the mean exists: moments that the laws have, or that the left side or a hypothesis needs too."""
+    degrees, opaque = profile(nf, term)
+    have: dict[str, int] = {}
+    others: set[Term] = set()
+    for other in known:
+        if other.condition.op in ("E", "Var", "Cov"):
+            more, groups = profile(nf, other.condition)
+            others |= groups
+            for name, degree in more.items():
+                have[name] = max(have.get(name, 0), degree)
+    for name, degree in degrees.items():
+        declaration = nf.context.declarations[name]
+        assert declaration.law is not None
+        if declaration.law.family == "random" and degree > max(2, have.get(name, 0)):
+            return None
+    for group in opaque - others:
+        names = moments.random_names(nf, group)
+        bounded = all(
+            (d := nf.context.declarations[n].law) is not None and d.family in ("bernoulli", "rademacher") for n in names
+        )
+        if not bounded and any(t.op in ("E", "Var", "Cov") for t in subterms(nf.canonical(make("E", (group,))))):
+            return None
+    return "the moments exist"
+

@@ -1,0 +1,334 @@
+"""Expectation in normal form: linearity, independence by name, joint cumulants, and a few exact laws.
+
+Two random names are independent; so are the entries of one name at different subscripts. E of a product of entries is
+the sum over all partitions of its factors into blocks of (cumulant) x (all subscripts of the block equal), so that no
+case has to be told apart by hand. What has no rule stays an atom E(...).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import comb
+from typing import TYPE_CHECKING
+
+from derive.kernel import sums
+from derive.kernel.context import Declaration
+from derive.kernel.proof import Rejected
+from derive.kernel.signs import ANY, NEG, POS, ZERO, sign
+from derive.term import ONE, PI, TWO, Term, add, div, fn, make, mul, neg, num, power, substitute, subterms, var
+
+if TYPE_CHECKING:
+    from derive.kernel.normal import Mono, Normal, Poly
+
+UNIT: Mono = frozenset()
+MAX_DEGREE = 9  # of the entries of one name in one product; beyond, partitions are too many
+
+
+def normal(nf: Normal, term: Term) -> Poly:
+    """The normal form of E, Var or Cov."""
+    from derive.kernel.normal import add_to
+
+    e = term.args[0]
+    if term.op == "E":
+        return expectation(nf, nf.poly(e))
+    f = term.args[-1]
+    joint = expectation(nf, nf.mul(nf.poly(e), nf.poly(f)))
+    means = nf.mul(expectation(nf, nf.poly(e)), expectation(nf, nf.poly(f)))
+    return add_to(dict(joint), means, -1)
+
+
+def law_of(nf: Normal, name: str) -> Declaration | None:
+    declaration = nf.context.declarations.get(name)
+    return declaration if declaration is not None and declaration.law is not None else None
+
+
+def random_names(nf: Normal, term: Term) -> frozenset[str]:
+    """The random names that the term's value depends on; those under an inner E are averaged out already."""
+    return frozenset(t.value for t in _outside_means(term) if t.op == "var" and law_of(nf, t.value))
+
+
+def _outside_means(term: Term) -> Iterator[Term]:
+    stack, seen = [term], set()
+    while stack:
+        t = stack.pop()
+        if t not in seen and t.op not in ("E", "Var", "Cov"):
+            seen.add(t)
+            yield t
+            stack.extend(t.args)
+
+
+def hides(nf: Normal, term: Term, name: str) -> bool:
+    """Whether an E inside the term depends on the variable through the law of a random name."""
+    from derive.kernel.derivative import dependencies
+
+    return any(t.op in ("E", "Var", "Cov") and name in dependencies(nf, t) - t.names for t in subterms(term))
+
+
+def parameters(declaration: Declaration, entry: Term) -> tuple[Term, ...]:
+    """The parameters of the law at this entry."""
+    assert declaration.law is not None
+    mapping = dict(zip(declaration.letters, entry.args, strict=False))
+    return tuple(substitute(p, mapping) for p in declaration.law.parameters)
+
+
+def support(nf: Normal, declaration: Declaration, entry: Term) -> int:
+    """The signs that the random entry can have."""
+    assert declaration.law is not None
+    family = declaration.law.family
+    if family == "bernoulli":
+        return POS | ZERO
+    if family == "rademacher":
+        return POS | NEG
+    if family == "uniform":
+        low = sign(nf, parameters(declaration, entry)[0])
+        return POS if low == POS else POS | ZERO if not low & NEG else ANY
+    return ANY
+
+
+def expectation(nf: Normal, poly: Poly) -> Poly:
+    from derive.kernel.normal import add_to
+
+    total: Poly = {}
+    for mono, c in poly.items():
+        add_to(total, _expect(nf, frozenset(), mono), c)
+    return total
+
+
+def _expect(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
+    """E of the sum of a monomial over the letters."""
+    from derive.kernel.normal import add_to, key
+
+    for a, e in sorted(mono, key=lambda p: key(p[0])):
+        if a.op == "sum" and isinstance(e, int) and e > 0 and random_names(nf, a):
+            taken = frozenset().union(*(sums.letters_of(p) for p in mono)) | letters
+            new = sums.unused(nf, a.bound, taken)
+            body = nf.poly(substitute(a.args[0], dict(zip(a.bound, new, strict=True))))
+            rest = frozenset(mono - {(a, e)} | ({(a, e - 1)} if e > 1 else set()))
+            total: Poly = {}
+            for m, c in nf.mul(nf.finish(rest), body).items():
+                add_to(total, _expect(nf, letters | set(new), m), c)
+            return total
+    certain, groups = _groups(nf, mono)
+    result = nf.finish(certain)
+    for group in groups:
+        result = nf.mul(result, _group(nf, group))
+    return sums.sum_over(nf, letters, result)
+
+
+def _groups(nf: Normal, mono: Mono) -> tuple[Mono, list[Mono]]:
+    """The factors that are certain, and the others in groups that share random names."""
+    from derive.kernel.normal import key
+
+    certain: set[tuple[Term, object]] = set()
+    groups: list[tuple[frozenset[str], set[tuple[Term, object]]]] = []
+    for a, e in sorted(mono, key=lambda p: key(p[0])):
+        names = random_names(nf, a) | (random_names(nf, e) if isinstance(e, Term) else frozenset())
+        if not names:
+            certain.add((a, e))
+            continue
+        members: set[tuple[Term, object]] = {(a, e)}
+        apart = []
+        for other, inside in groups:
+            if other & names:
+                names, members = names | other, members | inside
+            else:
+                apart.append((other, inside))
+        groups = [*apart, (names, members)]
+    return frozenset(certain), [frozenset(m) for _, m in groups]  # type: ignore[arg-type]
+
+
+def _group(nf: Normal, group: Mono) -> Poly:
+    """E of factors that share random names."""
+    entries = {t for a, _ in group for t in _outside_means(a) if t.op == "var" and law_of(nf, t.value)}
+    pure = all(a.op == "var" and isinstance(e, int) and e > 0 for a, e in group)
+    degree = sum(e for _, e in group if isinstance(e, int))
+    if pure and len({a.value for a, _ in group}) == 1 and degree <= MAX_DEGREE:
+        return _entries(nf, group)
+    bound = {k for a, _ in group for t in subterms(a) for k in t.bound}
+    if len(entries) == 1 and bound.isdisjoint(next(iter(entries)).letters):
+        found = _single(nf, group, next(iter(entries)))
+        if found is not None:
+            return found
+    return _opaque(nf, group)
+
+
+def _opaque(nf: Normal, group: Mono) -> Poly:
+    return nf.atom(make("E", (nf.term({group: 1}),)))
+
+
+def _single(nf: Normal, group: Mono, entry: Term) -> Poly | None:
+    """E of a function of one entry: an average over two values, or a row of the normal law."""
+    from derive.kernel.normal import add_to
+
+    declaration = law_of(nf, entry.value)
+    assert declaration is not None and declaration.law is not None
+    family, parts = declaration.law.family, parameters(declaration, entry)
+    if family in ("bernoulli", "rademacher"):
+        points = ((ONE, parts[0]), (num(0), add(ONE, neg(parts[0])))) if parts else ((ONE, num("1/2")), (num(-1), num("1/2")))
+        whole, total = nf.term({group: 1}), {}
+        for value, chance in points:
+            here = sums.swap_entry(whole, entry, value)
+            if entry in sums.atoms_inside(here):
+                return None
+            total = add_to(total, nf.mul(nf.poly(chance), nf.poly(here)))
+        return total
+    if family != "normal":
+        return None
+    mean, variance = parts
+    powers, tilt, half = 0, None, False
+    for a, e in group:
+        if a is entry and isinstance(e, int) and e > 0:
+            powers = e
+        elif a.op == "fn" and a.value == "exp" and tilt is None and not isinstance(e, Term):
+            u = nf.poly(a.args[0])
+            if len(u) != 1:
+                return None
+            ((m, c),) = u.items()
+            if (entry, 1) not in m or any(entry in sums.atoms_inside(b) for b, _ in m - {(entry, 1)}):
+                return None
+            tilt = nf.term({m - {(entry, 1)}: c * e})
+        elif a.op == "where" and a.args[0].value == ">" and a.args[0].args[0] is entry:
+            half = True
+        else:
+            return None
+    if tilt is not None:  # E(q^k e^(cq)) is e^(c mu + c^2 v / 2) times E at the mean moved by c v
+        scale = fn("exp", add(mul(tilt, mean), div(mul(power(tilt, TWO), variance), TWO)))
+        mean = add(mean, mul(tilt, variance))
+    else:
+        scale = ONE
+    if half:
+        if sign(nf, variance) != POS:
+            return None
+        return nf.poly(mul(scale, _half_moment(mean, variance, powers)))
+    cumulants = [mean, variance]
+    return nf.mul(nf.poly(scale), _moment(nf, powers, [nf.poly(c) for c in cumulants]))
+
+
+def _half_moment(mean: Term, variance: Term, k: int) -> Term:
+    """E(u^k [u > 0]) for a normal u, by parts: I_k = mu I_(k-1) + (k - 1) v I_(k-2)."""
+    deviation = fn("sqrt", variance)
+    rows = [div(add(ONE, fn("erf", div(mean, mul(deviation, fn("sqrt", TWO))))), TWO)]
+    density = div(fn("exp", neg(div(power(mean, TWO), mul(TWO, variance)))), fn("sqrt", mul(TWO, PI)))
+    rows.append(add(mul(mean, rows[0]), mul(deviation, density)))
+    for p in range(2, k + 1):
+        rows.append(add(mul(mean, rows[p - 1]), mul(num(p - 1), variance, rows[p - 2])))
+    return rows[k]
+
+
+def _moment(nf: Normal, k: int, cumulants: list[Poly]) -> Poly:
+    """The k-th raw moment from cumulants, those beyond the list being 0."""
+    from derive.kernel.normal import add_to
+
+    rows: list[Poly] = [{UNIT: 1}]
+    for n in range(1, k + 1):
+        total: Poly = {}
+        for r in range(1, min(n, len(cumulants)) + 1):
+            add_to(total, nf.mul(cumulants[r - 1], rows[n - r]), comb(n - 1, r - 1))
+        rows.append(total)
+    return rows[k]
+
+
+def raw_moment(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Poly:
+    """E(entry^k) under its law; an atom where the law does not say."""
+    from derive.kernel.normal import add_to, scaled
+
+    assert declaration.law is not None
+    family, parts = declaration.law.family, parameters(declaration, entry)
+    if k == 0:
+        return {UNIT: 1}
+    if family == "bernoulli":
+        return nf.poly(parts[0])
+    if family == "rademacher":
+        return {UNIT: 1} if k % 2 == 0 else {}
+    if family == "uniform":
+        total: Poly = {}
+        for p in range(k + 1):
+            add_to(total, nf.poly(mul(power(parts[0], num(p)), power(parts[1], num(k - p)))), Fraction(1, k + 1))
+        return total
+    if family == "normal":
+        return _moment(nf, k, [nf.poly(p) for p in parts])
+    if k == 1:
+        return nf.poly(parts[0])
+    if k == 2:
+        return add_to(dict(nf.poly(parts[1])), nf.poly(power(parts[0], TWO)))
+    if family != "random":
+        raise Rejected(f"unknown law {family}")
+    varies = any(p.letters & set(declaration.letters) for p in declaration.law.parameters)
+    plain = entry if varies else var(entry.value, *(num(0) for _ in entry.args))
+    return scaled(nf.atom(make("E", (power(plain, num(k)),))), 1)
+
+
+def cumulant(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Poly:
+    """The k-th cumulant: mu_k minus the sum over r < k of C(k-1, r-1) kappa_r mu_(k-r)."""
+    from derive.kernel.normal import add_to
+
+    assert declaration.law is not None
+    if declaration.law.family in ("random", "normal"):
+        if k <= 2:
+            return nf.poly(parameters(declaration, entry)[k - 1])
+        if declaration.law.family == "normal":
+            return {}
+    slot = (entry, k)
+    if slot not in nf.cumulants:
+        total = dict(raw_moment(nf, declaration, entry, k))
+        for r in range(1, k):
+            part = nf.mul(cumulant(nf, declaration, entry, r), raw_moment(nf, declaration, entry, k - r))
+            add_to(total, part, -comb(k - 1, r - 1))
+        nf.cumulants[slot] = total
+    return nf.cumulants[slot]
+
+
+def _entries(nf: Normal, group: Mono) -> Poly:
+    """E of a product of powers of entries of one name."""
+    from derive.kernel.normal import key
+
+    declaration = law_of(nf, next(iter(group))[0].value)
+    assert declaration is not None
+    if len(group) == 1:
+        ((a, e),) = group
+        assert isinstance(e, int)
+        return raw_moment(nf, declaration, a, e)
+    elements = [a for a, e in sorted(group, key=lambda p: key(p[0])) if isinstance(e, int) for _ in range(e)]
+    return _partitions(nf, declaration, tuple(elements))
+
+
+def _partitions(nf: Normal, declaration: Declaration, elements: tuple[Term, ...]) -> Poly:
+    """The sum over set partitions, the block of the first element chosen first; equal blocks are counted once."""
+    from derive.kernel.normal import add_to, scaled
+
+    if not elements:
+        return {UNIT: 1}
+    slot = elements
+    found = nf.partitions.get(slot)
+    if found is None:
+        first, rest = elements[0], elements[1:]
+        total: Poly = {}
+        for block, left, times in _blocks(rest):
+            weight = cumulant(nf, declaration, first, len(block) + 1)
+            for other in dict.fromkeys(block):
+                if not weight:
+                    break
+                for a, b in zip(first.args, other.args, strict=True):
+                    weight = nf.mul(nf.delta(a, b), weight)
+            if weight:
+                add_to(total, nf.mul(weight, _partitions(nf, declaration, left)), times)
+        found = nf.partitions[slot] = scaled(total, 1)
+    return found
+
+
+def _blocks(rest: tuple[Term, ...]) -> Iterator[tuple[tuple[Term, ...], tuple[Term, ...], int]]:
+    """Every choice of a multiset from `rest` with what is left and in how many ways it can be chosen."""
+    kinds = list(dict.fromkeys(rest))
+    counts = [rest.count(k) for k in kinds]
+
+    def choose(p: int) -> Iterator[tuple[tuple[Term, ...], tuple[Term, ...], int]]:
+        if p == len(kinds):
+            yield (), (), 1
+            return
+        for block, left, times in choose(p + 1):
+            for taken in range(counts[p] + 1):
+                yield (kinds[p],) * taken + block, (kinds[p],) * (counts[p] - taken) + left, times * comb(counts[p], taken)
+
+    return choose(0)
+

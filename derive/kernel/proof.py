@@ -1,0 +1,79 @@
+"""Proofs as data: what the engine hands to the kernel, and what the kernel hands back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from derive.term import Term
+
+
+class Rejected(Exception):
+    """The kernel refuses a proof. `step` is the number of the step, from 1, or None for the proof as a whole."""
+
+    def __init__(self, reason: str, step: int | None = None):
+        self.reason, self.step = reason, step
+        super().__init__(reason if step is None else f"step {step}: {reason}")
+
+
+@dataclass(frozen=True)
+class Use:
+    """An equation `left == right` that is known, put to use.
+
+    It is instance `letters` (and `variables`, for a lemma's own) of hypothesis or lemma `number`. In an algebra step it
+    stands for the term sum(multiplier * (left - right) for over), which is 0.
+    """
+
+    kind: str  # "hypothesis" or "lemma"
+    number: int
+    letters: tuple[tuple[Term, Term], ...] = ()
+    variables: tuple[tuple[str, tuple[Term, ...], Term], ...] = ()
+    multiplier: Term | None = None
+    over: tuple[Term, ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a derivation: `rule` at `path` turns the expression before into `after`, the whole expression.
+
+    `rule` names a row of `kernel.rules` (used right to left if `reverse`), or one of the procedures `algebra`,
+    `definition`, `hypothesis`, `lemma`, `rename`.
+    """
+
+    rule: str
+    after: Term
+    path: tuple[int, ...] = ()
+    reverse: bool = False
+    uses: tuple[Use, ...] = ()
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A derivation of a claim: from its left side, step by step, to its right side.
+
+    For an order (`a >= b`) or a logical claim `steps` is the chain from the left side as far as it goes; the rest is
+    judged by the kernel's sign rules.
+    """
+
+    claim: Term
+    steps: tuple[Step, ...] = ()
+    uses: tuple[Use, ...] = ()  # for the closing judgement
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A side condition that was met: what had to hold, and why it does."""
+
+    condition: Term
+    reason: str
+
+
+@dataclass
+class Account:
+    """What the kernel found while replaying a proof: all that a report says of it comes from here."""
+
+    conditions: list[tuple[Condition, ...]] = field(default_factory=list)  # for each step
+    domain: list[Term] = field(default_factory=list)  # where the left side is defined, beyond what is declared
+    obligations: list[Condition] = field(default_factory=list)  # why the right side is defined there
+    rules: dict[str, int] = field(default_factory=dict)
+    hypotheses: set[int] = field(default_factory=set)  # numbers of the hypotheses used
+    lemmas: set[str] = field(default_factory=set)

@@ -1,0 +1,237 @@
+"""Which signs a term can have: a set of NEG, ZERO, POS, from its form, the declarations and known facts.
+
+Judged on terms as written, since |x| + c or 1 + (x - y)**2 are plainly positive before they are multiplied out.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from derive.term import MINUS_ONE, TRUE, Term, add, neg, negation
+
+if TYPE_CHECKING:
+    from derive.kernel.normal import Normal
+
+NEG, ZERO, POS = 1, 2, 4
+ANY = NEG | ZERO | POS
+RELATION = {"==": ZERO, "!=": NEG | POS, "<": NEG, "<=": NEG | ZERO, ">": POS, ">=": POS | ZERO}  # of left - right
+KIND = {"positive": POS, "nonnegative": POS | ZERO, "bit": POS | ZERO, "index": POS | ZERO}
+FLIP = {0: 0, 1: 4, 2: 2, 3: 6, 4: 1, 5: 5, 6: 3, 7: 7}
+# Functions whose value has the sign of their argument, and those of one sign everywhere.
+ODD = frozenset({"sinh", "tanh", "atan", "erf", "sign", "expm1"})
+POSITIVE = frozenset({"exp", "cosh", "sigmoid", "softplus"})
+
+
+def sign_of(value: int | Fraction) -> int:
+    return POS if value > 0 else NEG if value < 0 else ZERO
+
+
+def add_signs(left: int, right: int) -> int:
+    """The signs a sum can have."""
+    if left == ZERO:
+        return right
+    if right == ZERO:
+        return left
+    result = (left | right) & ~ZERO
+    if left & right & ZERO or (left & POS and right & NEG) or (left & NEG and right & POS):
+        result |= ZERO
+    return result
+
+
+def mul_signs(left: int, right: int) -> int:
+    """The signs a product can have."""
+    result = ZERO if (left | right) & ZERO else 0
+    if left & POS:
+        result |= right & (NEG | POS)
+    if left & NEG:
+        result |= FLIP[right] & (NEG | POS)
+    return result
+
+
+def sign(nf: Normal, term: Term) -> int:
+    """The signs the term can have under the facts of `nf`, in total semantics (1/0 and log of nonpositive are 0)."""
+    found = nf.signs.get(term)
+    if found is None:
+        nf.signs[term] = ANY  # a term that is asked about while it is being judged: nothing known
+        found = _form(nf, term)
+        if found & (found - 1):  # more than one sign left
+            found &= nf.facts_about(term)
+        nf.signs[term] = found
+    return found
+
+
+def _form(nf: Normal, term: Term) -> int:
+    op, args = term.op, term.args
+    if op == "num":
+        return sign_of(term.value)
+    if op in ("size", "const"):
+        return POS
+    if op in ("index", "delta", "argmax"):
+        return POS | ZERO
+    if op == "var":
+        return nf.kind_sign(term)
+    if op == "def":
+        return sign(nf, nf.unfold(term))
+    if op == "neg":
+        return FLIP[sign(nf, args[0])]
+    if op == "add":
+        result = ZERO
+        for a in args:
+            result = add_signs(result, sign(nf, a))
+        return result
+    if op == "mul":
+        result = POS
+        for a in args:
+            result = mul_signs(result, sign(nf, a))
+        return result
+    if op == "div":
+        return mul_signs(sign(nf, args[0]), sign(nf, args[1]))
+    if op == "pow":
+        return _power(nf, args[0], args[1])
+    if op == "fn":
+        return _function(nf, term)
+    if op == "where":
+        then, other = nf.under(args[0]), nf.under(negation(args[0]))
+        return (sign(then, args[1]) if then else 0) | (sign(other, args[2]) if other else 0) or ANY
+    if op == "sum":
+        body = sign(nf, args[0])
+        return body | ZERO if args[1] is not TRUE or body & NEG and body & POS else body
+    if op == "prod":
+        body = sign(nf, args[0])
+        return body if body in (POS, POS | ZERO) else ANY
+    if op in ("max", "min"):
+        return sign(nf, args[0]) if args[1] is TRUE else ANY
+    if op == "E":
+        return sign(nf, args[0])
+    if op == "Var":
+        return POS | ZERO
+    return ANY
+
+
+def _power(nf: Normal, base: Term, exponent: Term) -> int:
+    signs = sign(nf, base)
+    if signs == POS:
+        return POS
+    value = exponent.value if exponent.op == "num" else None
+    if exponent.op == "neg" and exponent.args[0].op == "num":
+        value = -exponent.args[0].value
+    if value is None:
+        return POS | ZERO if not signs & NEG else ANY
+    if value == 0:
+        return POS
+    if value.denominator != 1:
+        return POS | ZERO
+    if value % 2 == 0:
+        return POS if not signs & ZERO else POS | ZERO
+    return signs
+
+
+def _function(nf: Normal, term: Term) -> int:
+    name, args = term.value, term.args
+    if name in POSITIVE:
+        return POS
+    signs = sign(nf, args[0])
+    if name in ODD:
+        return signs
+    if name == "trigamma":
+        return POS if signs == POS else POS | ZERO  # 0 at its poles
+    if name == "abs":
+        return (POS if signs & (NEG | POS) else 0) | (signs & ZERO)
+    if name == "sqrt":
+        return (POS if signs & POS else 0) | (ZERO if signs & (ZERO | NEG) else 0)
+    if name == "relu":
+        return (signs & POS) | (ZERO if signs & (ZERO | NEG) else 0)
+    if name == "log1p" and not signs & NEG:
+        return signs
+    if name == "log" and signs == POS:
+        return sign(nf, nf.canonical(add(args[0], MINUS_ONE)))
+    if name in ("max", "min"):
+        other = sign(nf, args[1])
+        high, low = (signs, other) if name == "max" else (FLIP[signs], FLIP[other])
+        result = 0
+        for s in (NEG, ZERO, POS):
+            for t in (NEG, ZERO, POS):
+                result |= max(s, t) if high & s and low & t else 0
+        return result if name == "max" else FLIP[result]
+    return ANY
+
+
+# -- facts: what the hypotheses, the left side and the guards on the way down say -------------------------------------
+
+
+class Fact:
+    """`term` has one of `signs`, for all values of `letters` that satisfy `guards`."""
+
+    __slots__ = ("guards", "letters", "signs", "source", "term")
+
+    def __init__(self, term: Term, signs: int, letters: frozenset[Term], guards: tuple[Term, ...], source: str):
+        self.term, self.signs, self.letters, self.guards, self.source = term, signs, letters, guards, source
+
+
+def split(condition: Term) -> list[Term]:
+    """The conjuncts of a condition, `all` and `not` taken apart. Letters bound by `all` are left free in the parts."""
+    if condition.op == "and":
+        return [part for c in condition.args for part in split(c)]
+    if condition.op == "not" and condition.args[0].op != "not":
+        inner = negation(condition.args[0])
+        return split(inner) if inner.op != "not" else [condition]
+    return [condition] if condition is not TRUE else []
+
+
+def difference(condition: Term) -> Term:
+    """left - right of a comparison."""
+    left, right = condition.args
+    return add(left, neg(right)) if not (right.op == "num" and right.value == 0) else left
+
+
+def order_part(nf: Normal, term: Term) -> int:
+    """What the nonnegative facts say of a polynomial, each subtracted once with a positive factor: q = c f + rest."""
+    target = nf.poly(term)
+    result = ANY
+    for fact in nf.order_facts():
+        known = nf.poly(fact.term)
+        for mono, c in known.items():
+            if mono and mono in target:
+                factor = Fraction(target[mono]) / c
+                sense = fact.signs if factor > 0 else FLIP[fact.signs]
+                rest = dict(target)
+                for m, value in known.items():
+                    rest[m] = rest.get(m, 0) - factor * value
+                rest = {m: v for m, v in rest.items() if v}
+                if len(rest) < len(target):
+                    signs = ZERO
+                    for m, v in rest.items():
+                        signs = add_signs(signs, nf.mono_sign(m, v))
+                    result &= add_signs(signs, sense)
+    return result
+
+
+def shifted_sizes(nf: Normal, term: Term) -> int:
+    """The signs of a polynomial in the sizes, each written as its least value plus something nonnegative."""
+    target = nf.poly(term)
+    sizes = {a for m in target for a, e in m if a.op == "size"}
+    if not sizes or any(not (isinstance(e, int) and e > 0) for m in target for a, e in m if a in sizes):
+        return ANY
+    total: dict[tuple[object, ...], int | Fraction] = {}
+    for mono, c in target.items():
+        parts: list[tuple[dict[Term, int], int | Fraction]] = [({}, c)]
+        for a, e in mono:
+            if a in sizes and isinstance(e, int):
+                low = nf.least(a)
+                for _ in range(e):
+                    parts = [
+                        (grown, value)
+                        for powers, v in parts
+                        for grown, value in (({**powers, a: powers.get(a, 0) + 1}, v), (powers, v * low))
+                    ]
+        rest = frozenset((a, e) for a, e in mono if a not in sizes)
+        for powers, value in parts:
+            key = (rest, frozenset(powers.items()))
+            total[key] = total.get(key, 0) + value
+    signs = ZERO
+    for key, value in total.items():
+        if value:
+            one = nf.mono_sign(key[0], value)  # type: ignore[arg-type]  # the key's first part is a monomial
+            signs = add_signs(signs, one | ZERO if key[1] else one)
+    return signs

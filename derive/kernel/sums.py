@@ -1,0 +1,351 @@
+"""Sums, products and extrema over axes, in normal form.
+
+A sum atom holds one connected component: factors that share bound letters. Its letters are named after its height, so
+that substitution never captures and inner binders are never renumbered. Which of several letters comes first is found
+by colouring and, inside a colour, by trying; a bad choice misses an equality and cannot make one.
+"""
+
+from __future__ import annotations
+
+from itertools import islice, permutations
+from itertools import product as cartesian
+from typing import TYPE_CHECKING
+
+from derive.term import FALSE, ONE, TRUE, Term, cmp, index, make, neg, num, over, size, substitute
+from derive.term import ZERO as NOUGHT
+
+if TYPE_CHECKING:
+    from derive.kernel.normal import Mono, Normal, Poly
+
+UNIT: Mono = frozenset()
+MAX_LABELLINGS = 150
+
+_heights: dict[Term, int] = {}
+
+
+def height(term: Term) -> int:
+    """How deep canonical binders are nested in the term."""
+    found = _heights.get(term)
+    if found is None:
+        inner = max((height(a) for a in term.args), default=0)
+        found = _heights[term] = inner + (1 if term.bound else 0)
+    return found
+
+
+def opened(nf: Normal, term: Term) -> tuple[tuple[Term, ...], Term, Term]:
+    """The letters, body and filter of a binder, with letters `@0`, `@1`, … free neither in it nor in a known fact."""
+    letters = unused(nf, term.bound, term.letters)
+    mapping = dict(zip(term.bound, letters, strict=True))
+    return letters, substitute(term.args[0], mapping), substitute(term.args[1], mapping)
+
+
+def unused(nf: Normal, bound: tuple[Term, ...], taken: frozenset[Term]) -> tuple[Term, ...]:
+    """New letters for the bound ones. A letter that a guard speaks of is never used again: it is another letter."""
+    names = {t.value[0] for t in taken | nf.guarded}
+    result: list[Term] = []
+    number = 0
+    while len(result) < len(bound):
+        if f"@{number}" not in names:
+            result.append(index(f"@{number}", bound[len(result)].value[1]))
+        number += 1
+    return tuple(result)
+
+
+def level_above(nf: Normal, *terms: Term) -> int:
+    """The number of a canonical binder around the terms, above any that a guard speaks of."""
+    used = [int(k.value[0][1:].split(".")[0]) + 1 for k in nf.guarded if k.value[0].startswith("$")]
+    return max([height(t) for t in terms] + used, default=0)
+
+
+def letters_of(pair: tuple[Term, object]) -> frozenset[Term]:
+    a, e = pair
+    return a.letters | e.letters if isinstance(e, Term) else a.letters
+
+
+def filtered_sum(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Term) -> Poly:
+    return sum_over(nf, letters, nf.mul(nf.condition(filter_), body))
+
+
+def sum_over(nf: Normal, letters: tuple[Term, ...] | frozenset[Term], poly: Poly) -> Poly:
+    """The sum of the polynomial over the letters."""
+    from derive.kernel.normal import add_to
+
+    total: Poly = {}
+    for mono, c in poly.items():
+        add_to(total, _sum_mono(nf, frozenset(letters), mono), c)
+    return total
+
+
+def _sum_mono(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
+    if not letters:
+        return nf.finish(mono)
+    slot = (letters, mono)
+    found = nf.sums.get(slot)
+    if found is None:
+        if nf.tick is not None:
+            nf.tick()
+        found = nf.sums[slot] = _sum_one(nf, letters, mono)
+    return found
+
+
+def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
+    from derive.kernel.normal import key
+
+    ordered = sorted(mono, key=lambda p: key(p[0])) if len(mono) > 1 else list(mono)
+    for a, e in ordered:  # sift: a sum over k of delta(k, j) f(k) is f(j)
+        if a.op == "delta" and e == 1:
+            for old, new in (a.args[::-1], a.args):
+                if old in letters and old not in new.letters - {old} and new is not old:
+                    return sum_over(nf, letters - {old}, nf.rename_mono(mono - {(a, e)}, {old: new}))
+    for a, e in ordered:  # a product of sums that share a letter is one sum over all their letters
+        if a.op == "sum" and isinstance(e, int) and e > 0 and not a.letters.isdisjoint(letters):
+            taken = frozenset().union(*(letters_of(p) for p in mono)) | letters
+            new = unused(nf, a.bound, taken)
+            body = nf.poly(substitute(a.args[0], dict(zip(a.bound, new, strict=True))))
+            rest = mono - {(a, e)} | ({(a, e - 1)} if e > 1 else set())
+            return sum_over(nf, letters | set(new), nf.mul(nf.finish(frozenset(rest)), body))
+    outside = frozenset(p for p in mono if letters.isdisjoint(letters_of(p)))
+    result = nf.finish(outside)
+    left = [p for p in ordered if p not in outside]
+    for k in letters.difference(*(letters_of(p) for p in left)):
+        result = nf.mul(result, nf.poly(size(k.value[1])))
+    while left:
+        part = [left.pop(0)]
+        reached = letters & letters_of(part[0])
+        grown = True
+        while grown:
+            grown = False
+            for p in list(left):
+                if not reached.isdisjoint(letters_of(p)):
+                    part.append(p)
+                    left.remove(p)
+                    reached |= letters & letters_of(p)
+                    grown = True
+        result = nf.mul(result, _close(nf, reached, frozenset(part)))
+    return result
+
+
+def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
+    """One connected component as a sum atom with canonical letters."""
+    from derive.kernel.normal import add_to, mono_key
+
+    counted = _count(nf, letters, mono)
+    if counted is not None:
+        return counted
+    level = level_above(nf, *(t for pair in mono for t in pair if isinstance(t, Term)))
+    best: tuple[object, Mono, tuple[Term, ...]] | None = None
+    values: set[object] = set()
+    fallback: tuple[Poly, tuple[Term, ...]] | None = None
+    for order in islice(_labellings(letters, mono), MAX_LABELLINGS):
+        new = tuple(index(f"${level}.{p}", k.value[1]) for p, k in enumerate(order))
+        poly = nf.rename_mono(mono, dict(zip(order, new, strict=True)))
+        if not poly:
+            return {}
+        if len(poly) > 1:
+            fallback = fallback or (poly, new)
+            continue
+        ((m, c),) = poly.items()
+        rank = mono_key(m)
+        if best is None or rank < best[0]:  # type: ignore[operator]
+            best, values = (rank, m, new), {c}
+        elif rank == best[0]:
+            values.add(c)
+    if best is not None:
+        if len(values) > 1:  # a renaming turns the sum into its own negative
+            return {}
+        (c,) = values
+        return {frozenset({(make("sum", (nf.term({best[1]: 1}), TRUE), None, best[2]), 1)}): c}  # type: ignore[dict-item]
+    assert fallback is not None
+    total: Poly = {}
+    for m, c in fallback[0].items():
+        used = frozenset().union(*(letters_of(p) for p in m)) if m else frozenset()
+        if used >= set(fallback[1]):
+            add_to(total, {frozenset({(make("sum", (nf.term({m: 1}), TRUE), None, fallback[1]), 1)}): c})
+        else:
+            add_to(total, _sum_mono(nf, frozenset(fallback[1]), m), c)
+    return total
+
+
+def _count(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
+    """How many k come before i: a sum of [k < i] alone."""
+    if len(letters) == 1 and len(mono) == 1:
+        ((a, e),) = mono
+        (k,) = letters
+        if a.op == "where" and a.args[0].op == "cmp" and a.args[0].value == "<" and e == 1:
+            i, j = a.args[0].args
+            if i is k and j.op == "index":
+                return nf.poly(j)
+            if j is k and i.op == "index":
+                return nf.poly(make("add", (size(k.value[1]), num(-1), neg(i))))
+    return None
+
+
+def _labellings(letters: frozenset[Term], mono: Mono) -> object:
+    """Orders of the letters, those told apart by colour refinement in the order of their colours."""
+    from derive.kernel.normal import key
+
+    start = sorted(letters, key=lambda k: k.value[0])
+    if len(start) == 1:
+        yield tuple(start)
+        return
+    colours = {k: k.value[1] for k in start}
+    for _ in range(3):
+        marks: dict[Term, list[str]] = {k: [] for k in start}
+        for a, e in mono:
+            text = f"{_coloured(a, colours, None)}^{e if not isinstance(e, Term) else key(e)[0]}"
+            for k in letters & letters_of((a, e)):
+                marks[k].append(text + _coloured(a, colours, k))
+        raw = {k: colours[k] + "".join(sorted(marks[k])) for k in start}
+        ranks = {text: f"{p:03d}" for p, text in enumerate(sorted(set(raw.values())))}
+        colours = {k: ranks[raw[k]] for k in start}
+    groups: dict[str, list[Term]] = {}
+    for k in start:
+        groups.setdefault(colours[k], []).append(k)
+    pools = [permutations(groups[c]) for c in sorted(groups)]
+    for choice in cartesian(*pools):
+        yield tuple(k for group in choice for k in group)
+
+
+def _coloured(term: Term, colours: dict[Term, str], marked: Term | None) -> str:
+    """The term's shape with letters replaced by colours and one letter marked; order of commuting parts ignored."""
+    from derive.kernel.normal import key
+
+    if term.op == "index":
+        return "*" if term is marked else colours.get(term, term.value[0])
+    if term.letters.isdisjoint(colours):
+        return key(term)[1]
+    parts = [_coloured(a, colours, marked) for a in term.args]
+    if term.op in ("add", "mul", "delta"):
+        parts.sort()
+    return f"{term.op}{term.value}({','.join(parts)})"
+
+
+def product_over(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Term) -> Poly:
+    """The product of the body over the letters that satisfy the filter."""
+    if filter_ is FALSE or body == {UNIT: 1}:
+        return {UNIT: 1}
+    if not body and filter_ is TRUE:
+        return {}
+    if len(body) == 1 and len(letters) == 1:
+        ((mono, c),) = body.items()
+        (k,) = letters
+        if not any(isinstance(e, Term) and k in e.letters for _, e in mono):
+            how_many = nf.poly(over("sum", ONE, k, where=filter_))
+            result: Poly = {UNIT: 1} if c == 1 else nf.power({UNIT: c}, how_many)
+            for a, e in mono:
+                exponent = nf.poly(e) if isinstance(e, Term) else {UNIT: e}
+                if k not in a.letters:
+                    part = nf.power(nf.poly(a), nf.mul(exponent, how_many))
+                elif a.op == "fn" and a.value == "exp":
+                    part = nf.power(nf.exp(nf.poly(over("sum", a.args[0], k, where=filter_))), exponent)
+                else:
+                    part = nf.power(_product_atom(nf, k, a, filter_), exponent)
+                result = nf.mul(result, part)
+            return result
+    bound, inner, condition = _canonical_binder(nf, letters, nf.term(body), filter_)
+    return nf.atom(make("prod", (inner, condition), None, bound))
+
+
+def _product_atom(nf: Normal, k: Term, factor: Term, filter_: Term) -> Poly:
+    """The product of one factor; a filter k != j is a division where the factor at j is known not to be 0."""
+    from derive.kernel.normal import UNIT as ONE_MONO
+    from derive.kernel.normal import add_to
+
+    parts = list(filter_.args) if filter_.op == "and" else [] if filter_ is TRUE else [filter_]
+    for part in parts:
+        if part.op == "cmp" and part.value == "!=" and k in part.args:
+            j = part.args[1] if part.args[0] is k else part.args[0]
+            there = substitute(factor, {k: j})
+            if j.op == "index" and j is not k and nf.certain(nf.canonical(there)):
+                left = [p for p in parts if p is not part]
+                rest = make("and", left) if len(left) > 1 else left[0] if left else TRUE
+                taken = nf.condition(substitute(rest, {k: j}))
+                cut = add_to(nf.mul(taken, nf.power(nf.poly(there), {ONE_MONO: -1})), {ONE_MONO: 1})
+                return nf.mul(_product_atom(nf, k, factor, rest), add_to(cut, taken, -1))
+    bound, inner, condition = _canonical_binder(nf, (k,), factor, filter_)
+    return nf.atom(make("prod", (inner, condition), None, bound))
+
+
+def _canonical_binder(
+    nf: Normal, letters: tuple[Term, ...], body: Term, filter_: Term
+) -> tuple[tuple[Term, ...], Term, Term]:
+    level = level_above(nf, body, filter_)
+    bound = tuple(index(f"${level}.{p}", k.value[1]) for p, k in enumerate(letters))
+    mapping = dict(zip(letters, bound, strict=True))
+    condition = substitute(filter_, mapping)
+    if condition.op in ("cmp", "and", "or") and condition is not TRUE:
+        # Filters that mean the same meet in the polynomial of their indicator.
+        condition = cmp(">", nf.term(nf.condition(condition)), NOUGHT) if _wants_form(condition) else condition
+    return bound, nf.canonical(substitute(body, mapping)), condition
+
+
+def _wants_form(condition: Term) -> bool:
+    return condition.op != "cmp" or condition.value not in ("!=", "<", "<=")
+
+
+def extremum(nf: Normal, term: Term) -> Poly:
+    """A maximum over an axis (a minimum is minus the maximum of the negative): what is free of the letter comes out."""
+    from derive.kernel.normal import add_to, mono_key, scaled
+    from derive.kernel.signs import POS, sign
+
+    letters, body, filter_ = opened(nf, term)
+    flip = -1 if term.op == "min" else 1
+    here = nf if filter_ is TRUE else nf.under(filter_) or nf
+    poly = scaled(here.poly(body), flip)
+    inside = {m: c for m, c in poly.items() if any(not frozenset(letters).isdisjoint(letters_of(p)) for p in m)}
+    outside = {m: c for m, c in poly.items() if m not in inside}
+    if filter_ is not TRUE:
+        inside, outside = poly, {}
+    if not inside:
+        return scaled(outside, flip)
+    factor: Poly = {UNIT: 1}
+    if filter_ is TRUE:
+        common, rest = nf.content(inside, None)
+        free = frozenset(p for p in common if frozenset(letters).isdisjoint(letters_of(p)) and sign(nf, p[0]) == POS)
+        if len(inside) == 1:
+            only = next(iter(inside))
+            free = frozenset(p for p in only if frozenset(letters).isdisjoint(letters_of(p)) and sign(nf, p[0]) == POS)
+        if free:
+            back = {frozenset((a, -e) for a, e in free): 1}
+            inside, factor = nf.mul(inside, back), {free: 1}
+        lead = abs(inside[min(inside, key=mono_key)])
+        inside, factor = scaled(inside, 1 / _fraction(lead)), scaled(factor, lead)
+    bound, inner, condition = _canonical_binder(nf, letters, nf.term(inside), filter_)
+    atom = nf.atom(make("max", (inner, condition), None, bound))
+    return scaled(add_to(nf.mul(factor, atom), outside), flip)
+
+
+def _fraction(value: object) -> object:
+    from fractions import Fraction
+
+    return Fraction(value)  # type: ignore[arg-type]
+
+
+def named(nf: Normal, term: Term) -> Term:
+    """A binder that is no sum, with canonical letters."""
+    letters, body, filter_ = opened(nf, term)
+    bound, inner, condition = _canonical_binder(nf, letters, body, filter_)
+    return make(term.op, (inner, condition), term.value, bound)
+
+
+def atoms_inside(term: Term) -> set[Term]:
+    """Every subterm of the term, itself included."""
+    from derive.term import subterms
+
+    return set(subterms(term))
+
+
+def swap_entry(term: Term, entry: Term, by: Term) -> Term:
+    """The term with one entry, written exactly so, replaced by an equal term. Bound letters never stand in the entry."""
+    from derive.term import rebuild
+
+    if term is entry:
+        return by
+    if not term.args or entry.value not in term.names:
+        return term
+    if term.bound and (not entry.letters.isdisjoint(term.bound) or not by.letters.isdisjoint(term.bound)):
+        return term
+    if term.op in ("diff", "at", "limit", "E", "Var", "Cov"):
+        return term
+    return rebuild(term, [swap_entry(a, entry, by) for a in term.args])
+

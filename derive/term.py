@@ -1,0 +1,380 @@
+"""The one expression type: frozen, interned terms with binders.
+
+A term is an operator, a payload, the letters it binds and its arguments. Every index letter carries its axis, so a range
+stands at every index. Binders are named, as they were written; substitution renames them where a letter would be
+captured, and `alike` compares up to the names of bound letters. Nothing is evaluated here: `x - x` stays `x - x`.
+
+| op | value | bound | args |
+| --- | --- | --- | --- |
+| num | Fraction | | |
+| const | "pi" or "oo" | | |
+| size | axis | | |
+| index | (letter, axis) | | |
+| var, def | name | | subscripts |
+| add, mul | | | two or more |
+| neg; div, pow | | | one; two |
+| fn | function name | | its arguments |
+| sum, prod, max, min, argmax | | letters | (body, filter) |
+| delta | | | (i, j) |
+| where | | | (condition, then, else) |
+| diff | | | (body, variable entry) |
+| at | variable name | letters, in the last argument only | (body, replacement) |
+| limit | "+", "-" or "" | | (body, variable, point) |
+| E, Var; Cov | | | one; two |
+| cmp | "==", "!=", "<", "<=", ">", ">=" | | (left, right) |
+| and, or; not; true, false | | | |
+| all, any | | letters | (condition, filter) |
+| holds | | | (bit,) |
+| list | | | entries |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+BINDERS = frozenset({"sum", "prod", "max", "min", "argmax", "all", "any", "at"})
+CONDITIONS = frozenset({"cmp", "and", "or", "not", "true", "false", "all", "any", "holds"})
+# Operators whose argument is not a value at the point: a hypothesis must not be used beneath them.
+NONLOCAL = frozenset({"diff", "at", "limit", "E", "Var", "Cov"})
+
+
+class Term:
+    """An immutable expression. Equal terms are one object, so `is` and `==` agree and hashing is by identity."""
+
+    __slots__ = ("op", "value", "bound", "args", "letters", "names", "size", "depth", "_alpha", "__weakref__")
+
+    op: str
+    value: Any
+    bound: tuple[Term, ...]
+    args: tuple[Term, ...]
+    letters: frozenset[Term]  # the free index letters
+    names: frozenset[str]  # the variables and definitions that occur
+    size: int  # nodes, as a tree
+    depth: int
+    _alpha: Any
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Term cannot be changed")
+
+    def __repr__(self) -> str:
+        parts = [repr(self.value)] if self.value is not None else []
+        parts += ["/".join(f"{k.value[0]}:{k.value[1]}" for k in self.bound)] if self.bound else []
+        return f"{self.op}({', '.join(parts + [repr(a) for a in self.args])})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (make, (self.op, self.args, self.value, self.bound))
+
+
+_pool: dict[tuple[Any, ...], Term] = {}
+
+
+def make(op: str, args: Iterable[Term] = (), value: Any = None, bound: Iterable[Term] = ()) -> Term:
+    """The term with these parts, always the same object for the same parts."""
+    args, bound = tuple(args), tuple(bound)
+    key = (op, value, bound, args)
+    found = _pool.get(key)
+    if found is not None:
+        return found
+    term = Term.__new__(Term)
+    put = object.__setattr__
+    put(term, "op", op)
+    put(term, "value", value)
+    put(term, "bound", bound)
+    put(term, "args", args)
+    if op == "index":
+        letters = frozenset({term})
+    else:
+        letters = frozenset().union(*(a.letters for a in args)) if args else frozenset()
+        if bound:
+            inside = args[-1].letters if op == "at" else letters
+            outside = args[0].letters if op == "at" else frozenset()
+            letters = outside | (inside - frozenset(bound))
+    names = frozenset().union(*(a.names for a in args)) if args else frozenset()
+    if op in ("var", "def", "at"):
+        names |= {value}
+    put(term, "letters", letters)
+    put(term, "names", names)
+    put(term, "size", 1 + sum(a.size for a in args))
+    put(term, "depth", 1 + max((a.depth for a in args), default=0))
+    put(term, "_alpha", None)
+    return _pool.setdefault(key, term)
+
+
+# -- constructors: no evaluation, only nesting of + and * is flattened where asked for ---------------------------------
+
+
+def num(value: int | str | Fraction) -> Term:
+    return make("num", (), Fraction(value))
+
+
+ZERO, ONE, TWO, MINUS_ONE = num(0), num(1), num(2), num(-1)
+TRUE, FALSE = make("true"), make("false")
+PI, OO = make("const", (), "pi"), make("const", (), "oo")
+
+
+def index(letter: str, axis: str) -> Term:
+    return make("index", (), (letter, axis))
+
+
+def size(axis: str) -> Term:
+    return make("size", (), axis)
+
+
+def var(name: str, *subscripts: Term) -> Term:
+    return make("var", subscripts, name)
+
+
+def defined(name: str, *subscripts: Term) -> Term:
+    return make("def", subscripts, name)
+
+
+def add(*terms: Term) -> Term:
+    """The sum of the terms; one term is itself, none is 0. Nested sums are flattened."""
+    flat = [t for term in terms for t in (term.args if term.op == "add" else (term,))]
+    return make("add", flat) if len(flat) > 1 else flat[0] if flat else ZERO
+
+
+def mul(*terms: Term) -> Term:
+    """The product of the terms; one term is itself, none is 1. Nested products are flattened."""
+    flat = [t for term in terms for t in (term.args if term.op == "mul" else (term,))]
+    return make("mul", flat) if len(flat) > 1 else flat[0] if flat else ONE
+
+
+def neg(term: Term) -> Term:
+    return make("neg", (term,))
+
+
+def sub(left: Term, right: Term) -> Term:
+    return add(left, neg(right))
+
+
+def div(left: Term, right: Term) -> Term:
+    return make("div", (left, right))
+
+
+def power(base: Term, exponent: Term) -> Term:
+    return make("pow", (base, exponent))
+
+
+def fn(name: str, *args: Term) -> Term:
+    return make("fn", args, name)
+
+
+def over(op: str, body: Term, *letters: Term, where: Term = TRUE) -> Term:
+    """A binder: `over("sum", body, k, where=condition)`."""
+    return make(op, (body, where), None, letters) if letters else body
+
+
+def delta(i: Term, j: Term) -> Term:
+    return make("delta", (i, j))
+
+
+def where(condition: Term, then: Term, otherwise: Term) -> Term:
+    return make("where", (condition, then, otherwise))
+
+
+def diff(body: Term, *entries: Term) -> Term:
+    """The partial derivative of the body by the entries, in that order."""
+    for entry in entries:
+        body = make("diff", (body, entry))
+    return body
+
+
+def cmp(relation: str, left: Term, right: Term) -> Term:
+    return make("cmp", (left, right), relation)
+
+
+def both(*conditions: Term) -> Term:
+    parts = [p for c in conditions for p in (c.args if c.op == "and" else (c,)) if p is not TRUE]
+    return make("and", parts) if len(parts) > 1 else parts[0] if parts else TRUE
+
+
+NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def negation(condition: Term) -> Term:
+    """The negated condition, pushed inwards as far as it goes."""
+    op, args = condition.op, condition.args
+    if op == "cmp":
+        return cmp(NEGATED[condition.value], *args)
+    if op == "not":
+        return args[0]
+    if op in ("and", "or"):
+        return make("or" if op == "and" else "and", [negation(a) for a in args])
+    if op in ("true", "false"):
+        return FALSE if op == "true" else TRUE
+    if op in ("all", "any"):
+        return make("any" if op == "all" else "all", (negation(args[0]), args[1]), None, condition.bound)
+    return make("not", (condition,))
+
+
+# -- walking, substitution, equality up to bound names ---------------------------------------------------------------
+
+
+def rebuild(term: Term, args: Iterable[Term]) -> Term:
+    return make(term.op, args, term.value, term.bound)
+
+
+def subterms(term: Term) -> Iterator[Term]:
+    """Every subterm once, the term itself first."""
+    seen: set[Term] = set()
+    stack = [term]
+    while stack:
+        top = stack.pop()
+        if top not in seen:
+            seen.add(top)
+            yield top
+            stack.extend(reversed(top.args))
+
+
+def fresh(letter: Term, taken: Iterable[Term]) -> Term:
+    """A letter of the same axis whose name is none of the taken ones: k, then k1, k2, …"""
+    name, axis = letter.value
+    used = {t.value[0] for t in taken}
+    if name not in used:
+        return letter
+    stem = name.rstrip("0123456789") or name
+    number = 1
+    while f"{stem}{number}" in used:
+        number += 1
+    return index(f"{stem}{number}", axis)
+
+
+def substitute(term: Term, mapping: Mapping[Term, Term]) -> Term:
+    """The term with free index letters replaced, all at once, bound letters renamed where they would capture."""
+    if not mapping:
+        return term
+    return _substitute(term, dict(mapping), {})
+
+
+def _substitute(term: Term, mapping: dict[Term, Term], memo: dict[Term, Term]) -> Term:
+    if term.letters.isdisjoint(mapping):
+        return term
+    if term.op == "index":
+        return mapping[term]
+    found = memo.get(term)
+    if found is not None:
+        return found
+    if not term.bound:
+        result = make(term.op, [_substitute(a, mapping, memo) for a in term.args], term.value)
+    else:
+        scoped = term.args[1:] if term.op == "at" else term.args
+        plain = term.args[:1] if term.op == "at" else ()
+        free = frozenset().union(*(a.letters for a in scoped)) - frozenset(term.bound)
+        inner = {k: v for k, v in mapping.items() if k in free}
+        coming = frozenset().union(*(v.letters for v in inner.values())) if inner else frozenset()
+        bound: list[Term] = []
+        names = {letter.value[0] for letter in coming}
+        for letter in term.bound:
+            if letter.value[0] in names:
+                new = fresh(letter, coming | free | frozenset(term.bound) | frozenset(bound))
+                inner[letter] = new
+                bound.append(new)
+            else:
+                bound.append(letter)
+        args = [_substitute(a, mapping, memo) for a in plain] + [_substitute(a, inner, {}) if inner else a for a in scoped]
+        result = make(term.op, args, term.value, bound)
+    memo[term] = result
+    return result
+
+
+def replace_variable(term: Term, name: str, letters: tuple[Term, ...], body: Term, op: str = "var") -> Term:
+    """The term with every entry `name[subscripts]` replaced by the body at those subscripts, without capture.
+
+    The letters stand for the subscripts in the body. Free letters of the body are never captured by binders of the term.
+    """
+    outside = body.letters - frozenset(letters)
+
+    def walk(t: Term) -> Term:
+        if name not in t.names:
+            return t
+        if t.op == op and t.value == name:
+            return substitute(body, dict(zip(letters, [walk(a) for a in t.args], strict=True)))
+        if t.bound:
+            clash = [k for k in t.bound if k.value[0] in {o.value[0] for o in outside}]
+            if clash:
+                t = rename_bound(t, outside)
+        if t.op == "at" and t.value == name:
+            return make("at", (t.args[0], walk(t.args[1])), t.value, t.bound)  # its own body speaks of another z
+        return rebuild(t, [walk(a) for a in t.args])
+
+    return walk(term)
+
+
+def rename_bound(term: Term, taken: Iterable[Term]) -> Term:
+    """The same binder with bound letters whose names are none of the taken ones."""
+    scoped = term.args[1:] if term.op == "at" else term.args
+    avoid = set(taken) | set().union(*(a.letters for a in scoped))
+    avoid -= set(term.bound)
+    mapping: dict[Term, Term] = {}
+    for letter in term.bound:
+        new = fresh(letter, avoid)
+        if new is not letter:
+            new = fresh(new, avoid | set(term.bound))
+        avoid.add(new)
+        mapping[letter] = new
+    if all(k is v for k, v in mapping.items()):
+        return term
+    args = [substitute(a, mapping) if a in scoped or term.op != "at" else a for a in term.args]
+    if term.op == "at":
+        args = [term.args[0], substitute(term.args[1], mapping)]
+    return make(term.op, args, term.value, [mapping[k] for k in term.bound])
+
+
+def alpha(term: Term) -> Any:
+    """A key that two terms share exactly when they are equal up to the names of bound letters."""
+    if term._alpha is None:
+        object.__setattr__(term, "_alpha", _alpha_key(term, {}, 0))
+    return term._alpha
+
+
+def _alpha_key(term: Term, env: dict[Term, int], level: int) -> Any:
+    if term.op == "index":
+        return ("#", env[term], term.value[1]) if term in env else ("index", term.value)
+    if not term.bound:
+        if env and term.letters.isdisjoint(env):
+            return alpha(term)
+        return (term.op, term.value, *(_alpha_key(a, env, level) for a in term.args))
+    inner = {**env, **{k: level + p for p, k in enumerate(term.bound)}}
+    deep = level + len(term.bound)
+    axes = tuple(k.value[1] for k in term.bound)
+    if term.op == "at":
+        return (term.op, term.value, axes, _alpha_key(term.args[0], env, level), _alpha_key(term.args[1], inner, deep))
+    return (term.op, term.value, axes, *(_alpha_key(a, inner, deep) for a in term.args))
+
+
+def alike(left: Term, right: Term) -> bool:
+    """Whether the terms are equal up to the names of bound letters."""
+    return left is right or (left.letters == right.letters and left.size == right.size and alpha(left) == alpha(right))
+
+
+def subterm(term: Term, path: Iterable[int]) -> Term:
+    """The subterm at the path of argument numbers. Raises IndexError where there is none."""
+    for step in path:
+        if not 0 <= step < len(term.args):
+            raise IndexError(step)
+        term = term.args[step]
+    return term
+
+
+def put(term: Term, path: tuple[int, ...], new: Term) -> Term:
+    """The term with the subterm at the path replaced, bound letters left as they are: the new part stands in their scope."""
+    if not path:
+        return new
+    here = path[0]
+    return rebuild(term, [*term.args[:here], put(term.args[here], path[1:], new), *term.args[here + 1 :]])
+
+
+def transform(term: Term, rule: Callable[[Term], Term | None]) -> Term:
+    """The term rewritten from the inside out: `rule` gives a replacement or None. Binders are not renamed."""
+    memo: dict[Term, Term] = {}
+
+    def walk(t: Term) -> Term:
+        if t not in memo:
+            new = rebuild(t, [walk(a) for a in t.args]) if t.args else t
+            memo[t] = rule(new) or new
+        return memo[t]
+
+    return walk(term)
