@@ -201,7 +201,9 @@ def _switch(w: Walk, condition: Term, then: Term, other: Term, scope: Scope) -> 
     gap = w.nf.poly(add(then, make("neg", (other,))))
     if not gap:
         return
-    plain = not any(a.op in CASES | {"max", "argmax"} or _discrete(w.nf, a) for m in gap for b, _ in m for a in subterms(b))
+    plain = not any(
+        a.op in CASES | {"max", "argmax"} or _discrete(w.nf, a) for m in gap for b, _ in m for a in subterms(b)
+    )
     for part in subterms(condition):
         if part.op == "cmp" and not all(w.nf.index_like(a) for a in part.args):
             u = difference(part)
@@ -284,7 +286,12 @@ def reason(nf: Normal, need: Need, known: Iterable[Need]) -> str | None:
         if not here.compare(condition) & ~RELATION[condition.value]:
             return explain(here, difference(condition))
         for other in known:
-            if other.condition.op == "cmp" and other.condition.value == condition.value and not other.letters and not other.guards:
+            if (
+                other.condition.op == "cmp"
+                and other.condition.value == condition.value
+                and not other.letters
+                and not other.guards
+            ):
                 if here.equal(difference(other.condition), difference(condition)):
                     return "the left side is defined"
         return None
@@ -306,7 +313,11 @@ def _filter_nonempty(condition: Term) -> bool:
         for p in parts:
             if not (p.op == "cmp" and p.value in ("<=", ">=", "==") and k in p.args):
                 return False
-    others = [next(a for a in p.args if a not in condition.bound) for p in parts if any(a not in condition.bound for a in p.args)]
+    others = [
+        next(a for a in p.args if a not in condition.bound)
+        for p in parts
+        if any(a not in condition.bound for a in p.args)
+    ]
     return len(condition.bound) == 1 and len(set(others)) == 1 and others[0].op == "index"
 
 
@@ -424,4 +435,3 @@ def integrable(nf: Normal, term: Term, known: Iterable[Need]) -> str | None:
         if not bounded and any(t.op in ("E", "Var", "Cov") for t in subterms(nf.canonical(make("E", (group,))))):
             return None
     return "the moments exist"
-

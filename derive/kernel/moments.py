@@ -165,7 +165,11 @@ def _single(nf: Normal, group: Mono, entry: Term) -> Poly | None:
     assert declaration is not None and declaration.law is not None
     family, parts = declaration.law.family, parameters(declaration, entry)
     if family in ("bernoulli", "rademacher"):
-        points = ((ONE, parts[0]), (num(0), add(ONE, neg(parts[0])))) if parts else ((ONE, num("1/2")), (num(-1), num("1/2")))
+        points = (
+            ((ONE, parts[0]), (num(0), add(ONE, neg(parts[0]))))
+            if parts
+            else ((ONE, num("1/2")), (num(-1), num("1/2")))
+        )
         whole, total = nf.term({group: 1}), {}
         for value, chance in points:
             here = sums.swap_entry(whole, entry, value)
@@ -328,7 +332,10 @@ def _blocks(rest: tuple[Term, ...]) -> Iterator[tuple[tuple[Term, ...], tuple[Te
             return
         for block, left, times in choose(p + 1):
             for taken in range(counts[p] + 1):
-                yield (kinds[p],) * taken + block, (kinds[p],) * (counts[p] - taken) + left, times * comb(counts[p], taken)
+                yield (
+                    (kinds[p],) * taken + block,
+                    (kinds[p],) * (counts[p] - taken) + left,
+                    times * comb(counts[p], taken),
+                )
 
     return choose(0)
-

@@ -24,6 +24,7 @@ from derive.kernel.signs import (
     RELATION,
     ZERO,
     Fact,
+    add_signs,
     difference,
     mul_signs,
     order_part,
@@ -241,7 +242,7 @@ class Normal:
 
     def note(self, fact: Fact) -> None:
         self.facts.setdefault(key(fact.term)[0], []).append(fact)
-        if not fact.letters and fact.term.op in ("add", "var", "sum") and fact.signs in (POS, POS | ZERO, NEG, NEG | ZERO):
+        if not fact.letters and fact.term.op in ("add", "var", "sum") and fact.signs != NEG | POS:
             self.orders.append(fact)
         self.signs.clear()
 
@@ -291,7 +292,10 @@ class Normal:
             if part.op == "cmp":
                 if part.value in RELATION and not self.compare(part) & ~RELATION[part.value]:
                     continue
-                if part.value in ("!=", ">", "<") and cmp({"!=": "!=", ">": "<", "<": ">"}[part.value], *part.args[::-1]) in self.guards:
+                if (
+                    part.value in ("!=", ">", "<")
+                    and cmp({"!=": "!=", ">": "<", "<": ">"}[part.value], *part.args[::-1]) in self.guards
+                ):
                     continue
             elif constant(self.condition(part)) == 1:
                 continue
@@ -389,8 +393,8 @@ class Normal:
     def equal(self, left: Term, right: Term) -> bool:
         return self.is_zero(add_to(dict(self.poly(left)), self.poly(right), -1))
 
-    def is_zero(self, poly: Poly) -> bool:
-        """Whether the polynomial is 0, clearing denominators that are known not to vanish."""
+    def is_zero(self, poly: Poly, depth: int = 5) -> bool:
+        """Whether the polynomial is 0: denominators known not to vanish are cleared, cases are told apart."""
         for _ in range(4):
             if not poly:
                 return True
@@ -399,17 +403,49 @@ class Normal:
                 for a, e in mono:
                     if a.op == "add" and not isinstance(e, Term) and e < min(0, bottoms.get(a, 0)):  # type: ignore[operator]
                         bottoms[a] = e
-            if not bottoms or any(sign(self, a) & ZERO for a in bottoms):
-                return False
+            bottoms = {a: e for a, e in bottoms.items() if not sign(self, a) & ZERO}
+            if not bottoms:
+                break
             factor: Mono = frozenset((a, -e) for a, e in bottoms.items())  # type: ignore[operator]
-            # Expanded only after each term has met its denominators: the product of a term with the factor cancels first.
             total: Poly = {}
-            for mono, c in poly.items():
+            for mono, c in poly.items():  # the product of a term with the factor cancels before it is expanded
                 add_to(total, self.times(mono, factor), c)
             if total == poly:
-                return False
+                break
             poly = total
-        return not poly
+        return not poly or (depth > 0 and self.steady and self.zero_by_cases(poly, depth))
+
+    def zero_by_cases(self, poly: Poly, depth: int) -> bool:
+        """Whether the polynomial is 0 in each case of one of its 0-1 atoms."""
+        found = {a for m in poly for a, _ in m if a.op in CASES or (a.op == "var" and self.is_bit(a))}
+        if not found or len(found) > 2 * MAX_CASES:
+            return False
+        atom = min(found, key=lambda a: (a.op != "delta", key(a)))
+        if atom.op == "var":
+            cells = [cmp("==", atom, ONE), cmp("==", atom, NOUGHT)]
+        else:
+            test = cmp("==", *atom.args) if atom.op == "delta" else atom.args[0]
+            relations = ("==", "!=") if test.value == "==" else (test.value, "==", "<" if test.value == ">" else ">")
+            cells = [cmp(relation, *test.args) for relation in relations]
+        source = self.term(poly)
+        for cell in cells:
+            here = self.under(cell)
+            if here is None:
+                continue
+            term = source
+            if atom.op == "var":
+                term = sums.swap_entry(term, atom, cell.args[1])
+            elif cell.value == "==" and self.index_like(cell.args[0]):
+                new, old = sorted(cell.args, key=letter_key)
+                if old.op != "index" or old in new.letters:
+                    new, old = old, new
+                term = substitute(term, {old: new})
+            elif cell.value == "==" and (entry := self.solved(cell.args[0])) is not None:
+                term = sums.swap_entry(term, *entry)
+            part = here.poly(term)
+            if part == poly or not here.is_zero(part, depth - 1):
+                return False
+        return True
 
     def term(self, poly: Poly) -> Term:
         """The canonical term of a polynomial; its own normal form is the polynomial again."""
@@ -445,6 +481,10 @@ class Normal:
     def rename_mono(self, mono: Mono, mapping: dict[Term, Term]) -> Poly:
         result: Poly = {UNIT: 1}
         for a, e in mono:
+            if a.op == "fn" and a.value == "abs":  # not split into its two cases
+                whole = power(a, e if isinstance(e, Term) else num(e))
+                result = self.mul(result, self.rename(whole, mapping))
+                continue
             part = self.rename(a, mapping)
             if isinstance(e, Term):
                 result = self.mul(result, self.power(part, self.poly(substitute(e, mapping))))
@@ -512,9 +552,7 @@ class Normal:
         if term.op == "var":
             return make("var", [self.subscript(a) for a in term.args], term.value)
         if term.op == "argmax":
-            fixed = sums.named(self, term)
-            body = self.canonical(fixed.args[0])
-            return make("argmax", (body, fixed.args[1]), None, fixed.bound)
+            return sums.argmax(self, term)
         raise Rejected(f"{term.op} is not a subscript")
 
     def quantified(self, term: Term, close: Callable[[Normal, tuple[Term, ...], Poly, Term], Poly]) -> Poly:
@@ -651,7 +689,9 @@ class Normal:
             if a.op == "delta":
                 i, j = a.args
                 old, new = (j, i) if j.op == "index" else (i, j)
-                if old.op == "index" and any(old in b.letters or isinstance(e, Term) and old in e.letters for b, e in rest):
+                if old.op == "index" and any(
+                    old in b.letters or isinstance(e, Term) and old in e.letters for b, e in rest
+                ):
                     return self.mul(self.atom(a), self.rename_mono(frozenset(rest), {old: new}))
                 continue
             relation, u = a.args[0].value, a.args[0].args[0]
@@ -659,6 +699,10 @@ class Normal:
                 i, j = a.args[0].args
                 if (where(cmp("<", j, i), ONE, NOUGHT), 1) in mono or (self.delta_atom(i, j), 1) in mono:
                     return {}
+            elif relation == ">" and any(self.excludes(u, b.args[0]) for b in cases if b is not a and b.op == "where"):
+                return {}
+            elif relation == ">" and any(self.implies(b.args[0], u) for b in cases if b is not a and b.op == "where"):
+                return self.finish(frozenset(rest))
             elif relation == "==":
                 if (where(cmp(">", u, NOUGHT), ONE, NOUGHT), 1) in mono or any(b is u for b, _ in rest):
                     if self.steady or not any(b is u for b, _ in rest):
@@ -674,6 +718,27 @@ class Normal:
                             result = self.mul(result, self.power(part, exponent))
                         return result
         return None
+
+    def excludes(self, u: Term, other: Term) -> bool:
+        """Whether u > 0 and the other condition, v > 0, cannot hold together: u + c v <= 0 for some c > 0."""
+        return other.value == ">" and any(not s & POS for s in self.combined(u, other.args[0], 1))
+
+    def implies(self, other: Term, u: Term) -> bool:
+        """Whether v > 0 makes u > 0: u - c v >= 0 for some c > 0."""
+        return other.value == ">" and any(not s & NEG for s in self.combined(u, other.args[0], -1))
+
+    def combined(self, u: Term, v: Term, side: int) -> list[int]:
+        """The signs of u + side * c * v for the factors c > 0 that cancel a term."""
+        first, second = self.poly(u), self.poly(v)
+        found = []
+        for mono in sorted(set(first) & set(second), key=mono_key):
+            c = -Fraction(first[mono]) / second[mono] * side
+            if c > 0 and mono:
+                signs = ZERO
+                for m, value in add_to(dict(first), second, c * side).items():
+                    signs = add_signs(signs, self.mono_sign(m, value))
+                found.append(signs)
+        return found
 
     def solved(self, u: Term) -> tuple[Term, Term] | None:
         """An entry and the term it equals where u is 0: u = c * entry + rest, the entry not in the rest."""
@@ -744,7 +809,8 @@ class Normal:
         base = frozenset(quotient.items())
         up: Mono = frozenset({(a, small(e + 1))}) if e != -1 else UNIT
         total = dict(self.times(base, up))
-        total = add_to(total, self.mul(self.times(base, frozenset({(a, e)})), rest), -1)
+        # The rest is multiplied in first: base times u^e alone may be the monomial that we started from.
+        total = add_to(total, self.mul(self.mul({base: 1}, rest), {frozenset({(a, e)}): 1}), -1)
         return scaled(total, Fraction(1) / c)
 
     def factors(self, term: Term, exponent: Poly, out: list[tuple[Poly, Poly, Term]]) -> None:
@@ -774,13 +840,13 @@ class Normal:
         else:
             out.append((self.poly(term), exponent, term))
 
-    def power_of_product(
-        self, factors: list[tuple[Poly, Poly, Term]], exponent: Poly
-    ) -> list[tuple[Poly, Poly, Term]]:
+    def power_of_product(self, factors: list[tuple[Poly, Poly, Term]], exponent: Poly) -> list[tuple[Poly, Poly, Term]]:
         """(a b)^e as a^e b^e where all but one factor are known to be positive; else the product stays whole."""
         unknown, known = [], []
         for base, e, term in factors:
-            (known if sign(self, term) == POS or sign(self, self.term(base)) == POS else unknown).append((base, e, term))
+            (known if sign(self, term) == POS or sign(self, self.term(base)) == POS else unknown).append(
+                (base, e, term)
+            )
         result = [(base, self.mul(e, exponent), term) for base, e, term in known]
         rest: Poly = {UNIT: 1}
         for base, e, _ in unknown:
@@ -831,7 +897,11 @@ class Normal:
         if e is not None and e == 0:
             return {UNIT: 1}
         if not base:
-            return {} if e is not None or sign(self, self.term(exponent)) in (POS, NEG) else self.opaque_power(base, exponent)
+            return (
+                {}
+                if e is not None or sign(self, self.term(exponent)) in (POS, NEG)
+                else self.opaque_power(base, exponent)
+            )
         if base == {UNIT: 1}:
             return base
         if isinstance(e, int) and e > 0:
@@ -842,9 +912,9 @@ class Normal:
         if len(base) > 1 and self.cases(base) is not None:
             return self.by_cases(base, lambda here, part: here.power(part, exponent))
         content, rest = self.content(base, e if isinstance(e, int) else None)
-        scale = base[min(base, key=mono_key)] if len(base) == 1 else 1
-        if len(base) == 1:
-            content, rest, scale = next(iter(base)), {UNIT: 1}, next(iter(base.values()))
+        scale: int | Fraction = 1
+        if len(rest) == 1:
+            content, scale, rest = joined(content, rest)
         if isinstance(e, int):
             result = {frozenset((a, self.times_exponent(x, e)) for a, x in content): Fraction(scale) ** e}
             result = {m: small(c) for m, c in result.items()}
@@ -900,7 +970,9 @@ class Normal:
 
     def one_power(self, a: Term, x: Exponent, exponent: Poly) -> Poly:
         inner = self.poly(x) if isinstance(x, Term) else {UNIT: x}
-        return self.finish(frozenset({(a, e)})) if (e := self.as_exponent(self.mul(inner, exponent))) != 0 else {UNIT: 1}
+        return (
+            self.finish(frozenset({(a, e)})) if (e := self.as_exponent(self.mul(inner, exponent))) != 0 else {UNIT: 1}
+        )
 
     def times_exponent(self, x: Exponent, e: int) -> Exponent:
         return small(x * e) if not isinstance(x, Term) else self.as_exponent(scaled(self.poly(x), e))
@@ -935,7 +1007,12 @@ class Normal:
                     elif e < common[a]:  # type: ignore[operator]
                         common[a] = e
                 for a, e in here.items():
-                    if a not in common and not isinstance(e, Term) and e < 0 and not any(a in dict(m) and isinstance(dict(m)[a], Term) for m in poly):
+                    if (
+                        a not in common
+                        and not isinstance(e, Term)
+                        and e < 0
+                        and not any(a in dict(m) and isinstance(dict(m)[a], Term) for m in poly)
+                    ):
                         common[a] = e
         assert common is not None
         for a in list(common):
@@ -1030,9 +1107,9 @@ class Normal:
             return self.by_cases(u, lambda here, part: here.log_of(part))
         mono, rest = self.content(u, None)
         scale: int | Fraction = 1
-        if len(u) == 1:
-            (mono, scale), rest = next(iter(u.items())), {UNIT: 1}
-        elif len(rest) > 1:
+        if len(rest) == 1:
+            mono, scale, rest = joined(mono, rest)
+        else:
             scale = abs(rest[min(rest, key=mono_key)])
             rest = scaled(rest, Fraction(1) / scale)
         total: Poly = {}
@@ -1189,7 +1266,9 @@ class Normal:
             return {UNIT: 1} if i.value < j.value else {}
         for g in self.guards:
             if g.op == "cmp" and {g.args[0], g.args[1]} == {i, j} and g.value != "!=":
-                relation = g.value if g.args[0] is i else {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(g.value, g.value)
+                relation = (
+                    g.value if g.args[0] is i else {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(g.value, g.value)
+                )
                 if relation == "<":
                     return {UNIT: 1}
                 if relation in (">", ">=", "=="):
@@ -1281,7 +1360,11 @@ class Normal:
             ((mono, c),) = u.items()
             kept = frozenset((a, e) for a, e in mono if sign(self, a) != POS)
             return {kept: 1 if c > 0 else -1}
-        _, u = self.content(u, integral)
+        mono, rest = self.content(u, integral)
+        if len(rest) == 1:
+            mono, c, rest = joined(mono, rest)
+            return self.bare({mono: c}, integral)
+        u = rest
         lead = abs(u[min(u, key=mono_key)])
         u = scaled(u, Fraction(1) / lead)
         if len(u) == 2 and sorted(u.values()) == [-1, 1]:
@@ -1320,7 +1403,9 @@ PIECES: dict[str, Callable[[Normal, Poly], Poly]] = {
 
 def divides(small_mono: Mono, large: Mono) -> bool:
     table = dict(large)
-    return bool(small_mono) and all(not isinstance(table.get(a, 0), Term) and table.get(a, 0) >= e for a, e in small_mono)  # type: ignore[operator]
+    return bool(small_mono) and all(
+        not isinstance(table.get(a, 0), Term) and table.get(a, 0) >= e for a, e in small_mono
+    )  # type: ignore[operator]
 
 
 def primes(value: int) -> list[int]:
@@ -1334,7 +1419,19 @@ def primes(value: int) -> list[int]:
     return result + [value] * (value > 1)
 
 
+def joined(content: Mono, rest: Poly) -> tuple[Mono, int | Fraction, Poly]:
+    """The monomial content * rest, for a rest of one term, with its coefficient; kept as factors, not multiplied out."""
+    ((mono, c),) = rest.items()
+    merged = dict(content)
+    for a, e in mono:
+        total = merged.get(a, 0) + e if not isinstance(e, Term) else e  # type: ignore[operator]
+        if isinstance(total, Term) or total:
+            merged[a] = total
+        else:
+            del merged[a]
+    return frozenset(merged.items()), c, {UNIT: 1}
+
+
 def letter_key(term: Term) -> tuple[str, str]:
     """The order of letters: bound ones first, then by name."""
     return ("", term.value[0]) if term.op == "index" else key(term)
-

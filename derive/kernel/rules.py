@@ -92,7 +92,11 @@ CALCULUS = (
     ),
     _row("square_rule", diff(power(A, TWO), X), mul(TWO, A, diff(A, X)), cite=LEIBNIZ),
     _row(
-        "power_rule", diff(power(A, B), X), mul(B, power(A, sub(B, ONE)), diff(A, X)), ("constant", B, X), cite=SPIVAK,
+        "power_rule",
+        diff(power(A, B), X),
+        mul(B, power(A, sub(B, ONE)), diff(A, X)),
+        ("constant", B, X),
+        cite=SPIVAK,
     ),
     _row("derivative_of_a_sum", diff(some(F), X), some(diff(F, X)), ("free", X, K), ("constant", C, X), cite=SPIVAK),
     _row("derivative_by_cases", diff(where(C, A, B), X), where(C, diff(A, X), diff(B, X)), cite=SPIVAK),
@@ -110,9 +114,7 @@ SUMMATION = (
 )
 PROBABILITY = (
     _row("definition_of_variance", VARIANCE(A), sub(MEAN(power(A, TWO)), power(MEAN(A), TWO)), cite=FELLER),
-    _row(
-        "definition_of_covariance", make("Cov", (A, B)), sub(MEAN(mul(A, B)), mul(MEAN(A), MEAN(B))), cite=FELLER
-    ),
+    _row("definition_of_covariance", make("Cov", (A, B)), sub(MEAN(mul(A, B)), mul(MEAN(A), MEAN(B))), cite=FELLER),
     _row("linearity_of_expectation", MEAN(make("add", (each(A),))), make("add", (each(MEAN(A)),)), cite=FELLER),
     _row("linearity_of_expectation_negation", MEAN(neg(A)), neg(MEAN(A)), cite=FELLER),
     _row("linearity_of_expectation_sum", MEAN(some(F)), some(MEAN(F)), ("certain", C), cite=FELLER),
@@ -121,7 +123,10 @@ PROBABILITY = (
     _row("expectation_of_a_constant", MEAN(A), A, ("certain", A), cite=FELLER),
     _row("independence", MEAN(mul(A, B)), mul(MEAN(A), MEAN(B)), ("independent", A, B), cite=FELLER),
     _row(
-        "variance_of_a_sum_of_independent", VARIANCE(over("sum", F, K)), over("sum", VARIANCE(F), K), ("separate", F, K),
+        "variance_of_a_sum_of_independent",
+        VARIANCE(over("sum", F, K)),
+        over("sum", VARIANCE(F), K),
+        ("separate", F, K),
         cite=FELLER,
     ),
     _row("variance_scaling", VARIANCE(mul(A, B)), mul(power(A, TWO), VARIANCE(B)), ("certain", A), cite=FELLER),
@@ -178,9 +183,13 @@ def instantiate(pattern: Term, found: Binding) -> Term:
     args = [instantiate(a, found) for a in pattern.args]
     if pattern.op == "mul":
         return mul(*(a for a in args if a is not ONE)) if len(args) > 1 else args[0]
-    if pattern.op == "add" and len(args) == 2 and all(a.op == "num" for a in (args[0], *args[1].args)) and args[1].op == "neg":
+    if (
+        pattern.op == "add"
+        and len(args) == 2
+        and all(a.op == "num" for a in (args[0], *args[1].args))
+        and args[1].op == "neg"
+    ):
         return num(args[0].value - args[1].args[0].value)  # the exponent of the power rule
     bound = found["?k"] if pattern.bound else ()
     assert isinstance(bound, tuple)
     return make(pattern.op, args, pattern.value, bound)
-

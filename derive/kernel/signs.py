@@ -55,8 +55,10 @@ def sign(nf: Normal, term: Term) -> int:
     if found is None:
         nf.signs[term] = ANY  # a term that is asked about while it is being judged: nothing known
         found = _form(nf, term)
-        if found & (found - 1):  # more than one sign left
-            found &= nf.facts_about(term)
+        if found & (found - 1) and term.op != "num":  # more than one sign left
+            plain = nf.canonical(term)
+            found &= nf.facts_about(term) if plain is term else sign(nf, plain)
+            found = found or ANY
         nf.signs[term] = found
     return found
 

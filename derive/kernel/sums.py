@@ -129,9 +129,10 @@ def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     """One connected component as a sum atom with canonical letters."""
     from derive.kernel.normal import add_to, mono_key
 
-    counted = _count(nf, letters, mono)
-    if counted is not None:
-        return counted
+    for shortcut in (_count, _halved):
+        short = shortcut(nf, letters, mono)
+        if short is not None:
+            return short
     level = level_above(nf, *(t for pair in mono for t in pair if isinstance(t, Term)))
     best: tuple[object, Mono, tuple[Term, ...]] | None = None
     values: set[object] = set()
@@ -159,11 +160,27 @@ def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     total: Poly = {}
     for m, c in fallback[0].items():
         used = frozenset().union(*(letters_of(p) for p in m)) if m else frozenset()
-        if used >= set(fallback[1]):
+        sifts = any(a.op == "delta" and not a.letters.isdisjoint(fallback[1]) for a, _ in m)
+        if used >= set(fallback[1]) and not sifts:
             add_to(total, {frozenset({(make("sum", (nf.term({m: 1}), TRUE), None, fallback[1]), 1)}): c})
         else:
             add_to(total, _sum_mono(nf, frozenset(fallback[1]), m), c)
     return total
+
+
+def _halved(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
+    """A sum over i < j of what is symmetric in i and j is half of the sum over i != j."""
+    from derive.kernel.normal import UNIT, add_to, scaled
+
+    for a, e in mono:
+        if a.op == "where" and a.args[0].value == "<" and e == 1:
+            i, j = a.args[0].args
+            if i in letters and j in letters:
+                rest = frozenset(mono - {(a, e)})
+                if nf.rename_mono(rest, {i: j, j: i}) == nf.finish(rest):
+                    apart = add_to({UNIT: 1}, nf.delta(i, j), -1)
+                    return scaled(sum_over(nf, letters, nf.mul(apart, nf.finish(rest))), _fraction("1/2"))
+    return None
 
 
 def _count(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
@@ -269,6 +286,7 @@ def _product_atom(nf: Normal, k: Term, factor: Term, filter_: Term) -> Poly:
 def _canonical_binder(
     nf: Normal, letters: tuple[Term, ...], body: Term, filter_: Term
 ) -> tuple[tuple[Term, ...], Term, Term]:
+    body = nf.canonical(body)
     level = level_above(nf, body, filter_)
     bound = tuple(index(f"${level}.{p}", k.value[1]) for p, k in enumerate(letters))
     mapping = dict(zip(letters, bound, strict=True))
@@ -300,32 +318,52 @@ def extremum(nf: Normal, term: Term) -> Poly:
         return scaled(outside, flip)
     factor: Poly = {UNIT: 1}
     if filter_ is TRUE:
-        common, rest = nf.content(inside, None)
+        common = frozenset.intersection(*inside)
         free = frozenset(p for p in common if frozenset(letters).isdisjoint(letters_of(p)) and sign(nf, p[0]) == POS)
-        if len(inside) == 1:
-            only = next(iter(inside))
-            free = frozenset(p for p in only if frozenset(letters).isdisjoint(letters_of(p)) and sign(nf, p[0]) == POS)
         if free:
-            back = {frozenset((a, -e) for a, e in free): 1}
-            inside, factor = nf.mul(inside, back), {free: 1}
+            inside, factor = without_factors(nf, letters, inside), {free: 1}
         lead = abs(inside[min(inside, key=mono_key)])
         inside, factor = scaled(inside, 1 / _fraction(lead)), scaled(factor, lead)
     bound, inner, condition = _canonical_binder(nf, letters, nf.term(inside), filter_)
-    atom = nf.atom(make("max", (inner, condition), None, bound))
+    if len(letters) == 1:  # the value at the least index that attains it
+        at = make("argmax", (inner, condition), None, bound)
+        atom = nf.rename(inner, {bound[0]: at})
+    else:
+        atom = nf.atom(make("max", (inner, condition), None, bound))
     return scaled(add_to(nf.mul(factor, atom), outside), flip)
+
+
+def argmax(nf: Normal, term: Term) -> Term:
+    """The canonical argmax: what is free of the letter and positive factors make no difference."""
+    from derive.kernel.normal import mono_key, scaled
+
+    letters, body, filter_ = opened(nf, term)
+    here = nf if filter_ is TRUE else nf.under(filter_) or nf
+    poly = here.poly(body)
+    if filter_ is TRUE:
+        poly = {m: c for m, c in poly.items() if any(not frozenset(letters).isdisjoint(letters_of(p)) for p in m)}
+        poly = without_factors(nf, letters, poly)
+        if poly:
+            poly = scaled(poly, 1 / _fraction(abs(poly[min(poly, key=mono_key)])))
+    bound, inner, condition = _canonical_binder(nf, letters, nf.term(poly), filter_)
+    return make("argmax", (inner, condition), None, bound)
+
+
+def without_factors(nf: Normal, letters: tuple[Term, ...], poly: Poly) -> Poly:
+    """The polynomial without the positive factors common to its terms that are free of the letters."""
+    from derive.kernel.signs import POS, sign
+
+    if not poly:
+        return poly
+    common = frozenset.intersection(*poly)
+    free = frozenset(p for p in common if frozenset(letters).isdisjoint(letters_of(p)) and sign(nf, p[0]) == POS)
+    return nf.mul(poly, {frozenset((a, -e) for a, e in free): 1}) if free else poly
 
 
 def _fraction(value: object) -> object:
     from fractions import Fraction
 
     return Fraction(value)  # type: ignore[arg-type]
-
-
-def named(nf: Normal, term: Term) -> Term:
-    """A binder that is no sum, with canonical letters."""
-    letters, body, filter_ = opened(nf, term)
-    bound, inner, condition = _canonical_binder(nf, letters, body, filter_)
-    return make(term.op, (inner, condition), term.value, bound)
 
 
 def atoms_inside(term: Term) -> set[Term]:
@@ -348,4 +386,3 @@ def swap_entry(term: Term, entry: Term, by: Term) -> Term:
     if term.op in ("diff", "at", "limit", "E", "Var", "Cov"):
         return term
     return rebuild(term, [swap_entry(a, entry, by) for a in term.args])
-

@@ -1,0 +1,229 @@
+"""A theory's theorems, one after the other: proved by the kernel, refuted by a counterexample, or honestly neither."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from derive.engine.prove import Attempt, prove
+from derive.engine.verdict import ORDER, ClaimResult, TheoremResult, TheoryResult
+from derive.kernel.context import Context, Lemma
+from derive.kernel.proof import Rejected
+from derive.language.theory import Claim, Theorem, Theory
+from derive.term import Term, subterms
+
+RECURSION = 20_000  # Python frames; pure Python calls use no C stack
+REFUTE_SECONDS = 6.0
+
+
+class OutOfTime(Exception):
+    """The time limit of a claim is over."""
+
+
+def check_theory(
+    theory: Theory,
+    timeout: float = 30.0,
+    only: str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> TheoryResult:
+    """Check every theorem of the theory, or the one named.
+
+    `timeout` is in seconds for each claim. `progress` is told the name of each theorem before it is checked.
+    """
+    results: list[TheoremResult] = []
+    verdicts = imported_verdicts(theory, timeout)
+    for theorem in theory.theorems:
+        if only is None or theorem.name == only or needed(theory, theorem.name, only):
+            if progress is not None:
+                progress(theorem.name)
+            result = check_theorem(theory, theorem, verdicts, timeout)
+            verdicts[theorem.name] = result.verdict
+            results.append(result)
+    if only is not None:
+        results = [r for r in results if r.theorem.name == only]
+    return TheoryResult(theory, tuple(results))
+
+
+def needed(theory: Theory, name: str, only: str) -> bool:
+    """Whether the theorem called `only` leans on the one called `name`."""
+    try:
+        wanted = [name_ for claim in theory[only].claims for name_ in claim.by]
+    except KeyError:
+        return False
+    return name in wanted or any(needed(theory, name, other) for other in wanted if other != only)
+
+
+def imported_verdicts(theory: Theory, timeout: float) -> dict[str, str]:
+    """The verdicts of the theorems that were imported by name."""
+    verdicts: dict[str, str] = {}
+    for item in theory.imports:
+        names = {t.name for t in item.theory.theorems} & set(item.names)
+        for name in sorted(names):
+            verdicts[name] = check_theory(item.theory, timeout, only=name).theorems[0].verdict
+    return verdicts
+
+
+def lemma_sources(theory: Theory) -> dict[str, tuple[Theory, Theorem]]:
+    found = {t.name: (theory, t) for t in theory.theorems}
+    for item in theory.imports:
+        for t in item.theory.theorems:
+            if t.name in item.names:
+                found.setdefault(t.name, (item.theory, t))
+    return found
+
+
+def check_theorem(theory: Theory, theorem: Theorem, verdicts: dict[str, str], timeout: float) -> TheoremResult:
+    """Check the theorem's claims in order; earlier ones serve the later ones as lemmas."""
+    claims: list[ClaimResult] = []
+    own: list[Lemma] = []
+    sources = lemma_sources(theory)
+    for number, claim in enumerate(theorem.claims):
+        lemmas = list(own)
+        weak = []
+        for name in claim.by:
+            for other in sources[name][1].claims if name in sources else ():
+                lemma_theorem = sources[name][1]
+                lemmas.append(Lemma(name, other.condition, lemma_theorem.hypotheses, lemma_theorem.declarations))
+            if verdicts.get(name, "proved") != "proved":
+                weak.append(name)
+        context = theory.context(theorem, tuple(lemmas))
+        result = check_claim(claim, context, timeout)
+        if result.verdict == "proved" and result.account is not None:
+            through = [name for name in weak if name in result.account.lemmas]
+            unproved = [c for c in claims if c.verdict != "proved" and f"claim {c.claim.line}" in result.account.lemmas]
+            if through or unproved:
+                names = ", ".join(through) or f"the claim in line {unproved[0].claim.line}"
+                result = replace(result, verdict="undecided", reason=f"rests on {names}, which is not proved")
+        claims.append(result)
+        if result.verdict == "proved":
+            own.append(Lemma(f"claim {number + 1}", claim.condition))
+    used = {h for c in claims for h in c.hypotheses}
+    every = all(c.verdict == "proved" for c in claims)
+    unused = tuple(h for h in theorem.hypotheses if h not in used) if every else ()
+    return TheoremResult(theorem, tuple(claims), unused)
+
+
+def check_claim(claim: Claim, context: Context, timeout: float) -> ClaimResult:
+    """The verdict on one claim."""
+    start = time.monotonic()
+    deadline = start + timeout
+    old_limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(old_limit, RECURSION))
+    try:
+        result = _judge(claim, context, deadline)
+    finally:
+        sys.setrecursionlimit(old_limit)
+    return replace(result, seconds=time.monotonic() - start)
+
+
+def _judge(claim: Claim, context: Context, deadline: float) -> ClaimResult:
+    def tick() -> None:
+        if time.monotonic() > deadline:
+            raise OutOfTime
+
+    if is_example(context):
+        return _example(claim, context, deadline)
+    try:
+        attempt = prove(claim.condition, context, tick)
+    except OutOfTime:
+        attempt = Attempt(reason="the time limit was reached")
+    except RecursionError:
+        attempt = Attempt(reason="the expression is nested too deeply for the engine")
+    if attempt.proof is not None and attempt.account is not None:
+        doubt = _doubt(claim, context, attempt, deadline)
+        if doubt is not None:
+            return ClaimResult(claim, "undecided", doubt)
+        used = tuple(h for n, h in enumerate(context.hypotheses) if n in attempt.account.hypotheses)
+        return ClaimResult(claim, "proved", None, attempt.proof, attempt.account, None, used)
+    return _without_proof(claim, context, attempt, deadline)
+
+
+def is_example(context: Context) -> bool:
+    """Whether the hypotheses give the entries of an array, so that the claim is about numbers."""
+    return any(t.op == "list" for h in context.hypotheses for t in subterms(h))
+
+
+def _example(claim: Claim, context: Context, deadline: float) -> ClaimResult:
+    from derive.kernel import examples
+
+    try:
+        account = examples.decide(claim.condition, context)
+    except Rejected as why:
+        return _without_proof(claim, context, Attempt(reason=str(why)), deadline)
+    return ClaimResult(claim, "proved", None, None, account, None, context.hypotheses)
+
+
+def _doubt(claim: Claim, context: Context, attempt: Attempt, deadline: float) -> str | None:
+    """Why a proof is not enough: nothing satisfies the hypotheses, or the left side is defined nowhere."""
+    account = attempt.account
+    assert account is not None
+    if not context.hypotheses and not account.domain:
+        return None
+    from derive.evidence.refute import witness
+
+    seconds = min(2.0, deadline - time.monotonic())
+    if seconds > 0 and witness(context, claim.condition, seconds) is None:
+        return "no point was found that satisfies the hypotheses and where the left side is defined: the claim may be empty"
+    return None
+
+
+def _without_proof(claim: Claim, context: Context, attempt: Attempt, deadline: float) -> ClaimResult:
+    from derive.evidence.refute import refute
+
+    seconds = max(1.0, min(REFUTE_SECONDS, deadline - time.monotonic()))
+    counterexample = refute(claim.condition, context, seconds)
+    if counterexample is not None:
+        return ClaimResult(claim, "refuted", attempt.reason, counterexample=counterexample)
+    from derive.evidence.exact import holds_at_small_sizes
+
+    agrees = holds_at_small_sizes(claim.condition, context, min(3.0, max(0.5, deadline - time.monotonic())))
+    reason = explain(attempt)
+    return ClaimResult(claim, "checked" if agrees else "undecided", reason)
+
+
+def explain(attempt: Attempt) -> str:
+    """The reason in words, with what was left of left - right."""
+    if attempt.gap is None:
+        return attempt.reason or "no derivation was found"
+    from derive.language.printer import to_text
+
+    text = to_text(readable(attempt.gap))
+    return f"{attempt.reason}; left - right comes down to {text if len(text) <= 400 else text[:400] + ' …'}"
+
+
+def readable(term: Term) -> Term:
+    """The term with letters that a reader would use for the canonical ones."""
+    from derive.term import index, substitute
+
+    letters = {t for t in subterms(term) if t.op == "index"} | {k for t in subterms(term) for k in t.bound}
+    taken = {k.value[0] for k in letters}
+    names = [c for c in "klmpqrstuvw" if c not in taken] + [f"k{p}" for p in range(1, 40)]
+
+    def walk(t: Term) -> Term:
+        from derive.term import make, rebuild
+
+        if not t.args:
+            return t
+        if t.bound:
+            depth = sum(1 for _ in t.bound)
+            new = []
+            mapping = {}
+            for p, k in enumerate(t.bound):
+                if k.value[0][0] in "$@":
+                    level = int(k.value[0].strip("$@").split(".")[0])
+                    fresh_letter = index(names[(level * 2 + p) % len(names)], k.value[1])
+                    mapping[k] = fresh_letter
+                    new.append(fresh_letter)
+                else:
+                    new.append(k)
+            args = [substitute(a, mapping) for a in t.args]
+            assert depth == len(new)
+            return make(t.op, [walk(a) for a in args], t.value, new)
+        return rebuild(t, [walk(a) for a in t.args])
+
+    return walk(term)
+
+
+__all__ = ["ORDER", "check_theory"]

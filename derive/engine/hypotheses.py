@@ -1,0 +1,226 @@
+"""Which equations close a gap: the search for multipliers that the kernel then only has to multiply out.
+
+The gap is a polynomial that should be 0. Sums in it are opened into factors with bound letters; a monomial of a known
+equation is matched into the factors, and subtracting the equation times what is left over removes the monomial. The
+search is best first on the size of the gap.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count
+
+from derive.kernel.normal import UNIT, Mono, Normal, Poly, add_to, key, mono_key
+from derive.kernel.proof import Rejected, Use
+from derive.kernel.sums import letters_of, unused
+from derive.term import Term, add, index, make, mul, neg, num, over, power, substitute
+
+MAX_STATES = 250
+
+
+@dataclass(frozen=True)
+class Equation:
+    """A known equation left == right, with the letters that an instance may replace."""
+
+    kind: str
+    number: int
+    left: Term
+    right: Term
+    letters: frozenset[Term]
+
+
+@dataclass
+class Opened:
+    """A monomial with its sums opened: factors, each atom to a power, and the letters that are summed over."""
+
+    factors: list[tuple[Term, object]]
+    bound: frozenset[Term]
+    coefficient: int | Fraction
+
+
+def close_gap(nf: Normal, gap: Poly, equations: list[Equation]) -> tuple[Use, ...] | None:
+    """Uses of the equations whose sum is the gap, or None."""
+    prepared = []
+    for e in equations:
+        marked = {k: index(f"?{k.value[0]}", k.value[1]) for k in e.letters}
+        difference = add(substitute(e.left, marked), neg(substitute(e.right, marked)))
+        try:
+            poly = nf.poly(difference)
+        except Rejected:
+            continue
+        if poly:
+            prepared.append((e, marked, poly))
+    if not prepared:
+        return None
+    order = count()
+    queue: list[tuple[tuple[int, int], int, Poly, tuple[Use, ...]]] = [(weight(gap), next(order), gap, ())]
+    seen = {frozenset(gap.items())}
+    states = 0
+    while queue and states < MAX_STATES:
+        _, _, here, uses = heapq.heappop(queue)
+        states += 1
+        if nf.is_zero(here):
+            return uses
+        if len(uses) >= 12:
+            continue
+        for use in moves(nf, here, prepared):
+            assert use.multiplier is not None
+            e = next(e for e, _, _ in prepared if (e.kind, e.number) == (use.kind, use.number))
+            mapping = dict(use.letters)
+            gone = add(substitute(e.left, mapping), neg(substitute(e.right, mapping)))
+            try:
+                rest = add_to(dict(here), nf.poly(over("sum", mul(use.multiplier, gone), *use.over)), -1)
+            except Rejected:
+                continue
+            mark = frozenset(rest.items())
+            if mark not in seen:
+                seen.add(mark)
+                heapq.heappush(queue, (weight(rest), next(order), rest, (*uses, use)))
+    return None
+
+
+def weight(gap: Poly) -> tuple[int, int]:
+    return len(gap), sum(a.size for m in gap for a, _ in m)
+
+
+def moves(nf: Normal, gap: Poly, prepared: list[tuple[Equation, dict[Term, Term], Poly]]) -> Iterator[Use]:
+    """Instances of equations that remove one monomial of the gap."""
+    for mono in sorted(gap, key=mono_key):
+        target = open_mono(nf, mono, gap[mono])
+        for equation, marked, poly in prepared:
+            for lead in sorted(poly, key=lambda m: (not any(a.op == "sum" for a, _ in m), mono_key(m))):
+                if lead:
+                    pattern = open_mono(nf, lead, poly[lead], "?@")
+                    yield from placed(nf, equation, marked, pattern, target)
+            rest = poly.get(UNIT)
+            if rest is not None:
+                yield from inverted(nf, equation, marked, poly, rest, mono, gap[mono])
+
+
+def inverted(
+    nf: Normal,
+    equation: Equation,
+    marked: dict[Term, Term],
+    poly: Poly,
+    rest: int | Fraction,
+    mono: Mono,
+    c: int | Fraction,
+) -> Iterator[Use]:
+    """For an equation c A + rest = 0 and a monomial with A in a denominator: multiply it up."""
+    for lead in poly:
+        if len(lead) == 1:
+            ((a, e),) = lead
+            if e == 1 and any(b is a and not isinstance(f, Term) and f < 0 for b, f in mono):  # type: ignore[operator]
+                yield Use(equation.kind, equation.number, (), (), nf.term({mono: Fraction(c) / rest}), ())
+
+
+def open_mono(nf: Normal, mono: Mono, c: int | Fraction, prefix: str = "") -> Opened:
+    """The monomial with its positive sums opened. With a prefix, the new letters are pattern letters."""
+    factors = list(mono)
+    bound: frozenset[Term] = frozenset()
+    while True:
+        found = next(((a, e) for a, e in factors if a.op == "sum" and isinstance(e, int) and e > 0), None)
+        if found is None:
+            return Opened(sorted(factors, key=lambda p: key(p[0])), bound, c)
+        a, e = found
+        factors.remove(found)
+        if e > 1:
+            factors.append((a, e - 1))
+        taken = frozenset().union(*(letters_of(p) for p in factors), a.letters) | bound
+        if prefix:
+            new = tuple(index(f"{prefix}{len(bound) + p}", k.value[1]) for p, k in enumerate(a.bound))
+        else:
+            new = unused(nf, a.bound, taken)
+        bound |= frozenset(new)
+        body = nf.poly(substitute(a.args[0], dict(zip(a.bound, new, strict=True))))
+        if len(body) != 1:
+            raise Rejected("a sum that does not open into one product")
+        ((inner, d),) = body.items()
+        c = c * d
+        merged = dict(factors)
+        for b, f in inner:
+            if b in merged:
+                merged[b] = merged[b] + f  # type: ignore[operator]
+            else:
+                merged[b] = f
+        factors = list(merged.items())
+
+
+def placed(nf: Normal, equation: Equation, marked: dict[Term, Term], pattern: Opened, target: Opened) -> Iterator[Use]:
+    """Places of the pattern's factors among the target's."""
+    back = {v: k for k, v in marked.items()}
+    for mapping, left in embeddings(pattern.factors, target.factors, {}):
+        bound = {mapping[k] for k in pattern.bound if k in mapping}
+        if len(bound) != len(pattern.bound) or not bound <= target.bound:
+            continue
+        if any(not bound.isdisjoint(letters_of(p)) for p in left):
+            continue
+        if any(not bound.isdisjoint(v.letters) for k, v in mapping.items() if k not in pattern.bound):
+            continue
+        rest = [a if e == 1 else power(a, e if isinstance(e, Term) else num(e)) for a, e in left]  # type: ignore[arg-type]
+        scale = Fraction(target.coefficient) / pattern.coefficient
+        letters = tuple((back[k], v) for k, v in sorted(mapping.items(), key=lambda p: key(p[0])) if k in back)
+        outside = tuple(sorted(target.bound - bound, key=key))
+        multiplier = mul(num(scale), *rest) if rest or scale != 1 else num(1)
+        yield Use(equation.kind, equation.number, letters, (), multiplier, outside)
+
+
+def embeddings(
+    pattern: list[tuple[Term, object]], target: list[tuple[Term, object]], mapping: dict[Term, Term]
+) -> Iterator[tuple[dict[Term, Term], list[tuple[Term, object]]]]:
+    """Ways to find the pattern's factors among the target's, with what is left of the target."""
+    if not pattern:
+        yield mapping, target
+        return
+    (a, e), rest = pattern[0], pattern[1:]
+    for p, (b, f) in enumerate(target):
+        if isinstance(e, Term) or isinstance(f, Term):
+            fits = e is f
+            left = 0
+        else:
+            left = f - e  # type: ignore[operator]
+            fits = left >= 0 if e > 0 else left <= 0  # type: ignore[operator]
+        if not fits:
+            continue
+        extended = match_letters(a, b, mapping)
+        if extended is not None:
+            remaining = [*target[:p], *([(b, left)] if left else []), *target[p + 1 :]]
+            yield from embeddings(rest, remaining, extended)
+
+
+def match_letters(pattern: Term, term: Term, mapping: dict[Term, Term]) -> dict[Term, Term] | None:
+    """The mapping extended so that the pattern's `?` letters give the term; None where it cannot be."""
+    if pattern.op == "index" and pattern.value[0].startswith("?"):
+        if pattern in mapping:
+            return mapping if mapping[pattern] is term else None
+        if term.op != "index" or term.value[1] != pattern.value[1]:
+            return None
+        return {**mapping, pattern: term}
+    if pattern is term:
+        return mapping
+    if (pattern.op, pattern.value, pattern.bound, len(pattern.args)) != (
+        term.op,
+        term.value,
+        term.bound,
+        len(term.args),
+    ):
+        return None
+    found: dict[Term, Term] | None = mapping
+    for p, t in zip(pattern.args, term.args, strict=True):
+        found = match_letters(p, t, found)  # type: ignore[arg-type]
+        if found is None:
+            if pattern.op == "delta":
+                swapped = make("delta", pattern.args[::-1])
+                return match_ordered(swapped, term, mapping)
+            return None
+    return found
+
+
+def match_ordered(pattern: Term, term: Term, mapping: dict[Term, Term]) -> dict[Term, Term] | None:
+    found: dict[Term, Term] | None = mapping
+    for p, t in zip(pattern.args, term.args, strict=True):
+        found = match_letters(p, t, found) if found is not None else None
+    return found
