@@ -259,7 +259,7 @@ def side_condition(here: Normal, condition: tuple[object, ...], found: dict[str,
         if not first.letters.isdisjoint(letters):
             raise Rejected("a part taken out of a sum holds its bound letter")
         return Condition(TRUE, "")
-    names = [moments.random_names(here, unfolded(here, v)) for v in values if isinstance(v, Term)]
+    names = [moments.random_names(here, here.opened(v)) for v in values if isinstance(v, Term)]
     if kind == "certain":
         if names[0]:
             raise Rejected("an expression taken as certain holds a random name")
@@ -271,20 +271,11 @@ def side_condition(here: Normal, condition: tuple[object, ...], found: dict[str,
     if kind == "separate":
         letters = values[1]
         assert isinstance(letters, tuple)
-        for t in subterms(unfolded(here, first)):
+        for t in subterms(here.opened(first)):
             if t.op == "var" and moments.law_of(here, t.value) and not set(letters) <= set(t.args):
                 raise Rejected("terms taken as independent share a random entry")
         return Condition(TRUE, "")
     raise Rejected(f"unknown side condition {kind}")
-
-
-def unfolded(nf: Normal, term: Term) -> Term:
-    """The term with all definitions unfolded."""
-    from derive.term import transform
-
-    while any(t.op == "def" for t in subterms(term)):
-        term = transform(term, lambda t: nf.unfold(t) if t.op == "def" else None)
-    return term
 
 
 # -- procedures: steps that are no rows ----------------------------------------------------------------------------

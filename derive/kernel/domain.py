@@ -15,7 +15,7 @@ from derive.kernel.derivative import dependencies, depends, differentiate
 from derive.kernel.normal import CASES, Normal, constant
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, Fact, difference, sign
-from derive.term import ONE, TRUE, Term, add, both, cmp, fn, index, make, negation, substitute, subterms
+from derive.term import ONE, TRUE, Term, add, neg, both, cmp, fn, index, make, negation, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 
@@ -136,7 +136,21 @@ def _binder(w: Walk, t: Term, scope: Scope) -> None:
         if filter_ is not TRUE:
             w.need(make("any", (t.args[1], TRUE), None, t.bound), scope)
         if any(depends(w.nf, t.args[0], name) for name in scope.moving):
-            w.need(t, scope, False)  # a derivative where the maximum is attained once
+            _attained_once(w, t, scope)
+
+
+def _attained_once(w: Walk, t: Term, scope: Scope) -> None:
+    """The derivative of a maximum exists where it is attained once, entries that are the same function apart."""
+    if len(t.bound) != 1 or t.args[1] is not TRUE:
+        w.need(t, scope, False)
+        return
+    (k,) = t.bound
+    body = neg(t.args[0]) if t.op == "min" else t.args[0]
+    first, second = w.letter(k), w.letter(k)
+    gap = w.nf.canonical(add(substitute(body, {k: first}), neg(substitute(body, {k: second}))))
+    at = make("argmax", (body, TRUE), None, t.bound)
+    inner = scope.with_(letters=(*scope.letters, first), guards=(*scope.guards, cmp("!=", first, at)))
+    w.need(cmp("<", substitute(body, {k: first}), substitute(body, {k: at})), inner, changes_sign(w.nf, gap))
 
 
 def _power(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
@@ -225,6 +239,14 @@ def changes_sign(nf: Normal, u: Term) -> bool:
 
     A polynomial in which no entry meets itself is harmonic, so that no zero of it is an extremum.
     """
+    atom = next((a for m in nf.poly(u) for a, _ in m if a.op == "where" and a.args[0].value in (">", "==")), None)
+    if atom is not None:  # each open case on its own; no zero on the border between them
+        for relation in (">", "==", "<"):
+            here = nf.under(cmp(relation, *atom.args[0].args))
+            part = here.canonical(u) if here else ONE
+            if here and sign(here, part) & ZERO and (relation == "==" or not changes_sign(here, part)):
+                return False
+        return True
     names = sorted(dependencies(nf, u))
     kinds = {n: nf.context.declarations[n].kind for n in names if n in nf.context.declarations}
     for name in names:

@@ -145,12 +145,32 @@ def _group(nf: Normal, group: Mono) -> Poly:
     degree = sum(e for _, e in group if isinstance(e, int))
     if pure and len({a.value for a, _ in group}) == 1 and degree <= MAX_DEGREE:
         return _entries(nf, group)
+    if len(group) == 1:
+        found = _over_axis(nf, *next(iter(group)))
+        if found is not None:
+            return found
     bound = {k for a, _ in group for t in subterms(a) for k in t.bound}
     if len(entries) == 1 and bound.isdisjoint(next(iter(entries)).letters):
         found = _single(nf, group, next(iter(entries)))
         if found is not None:
             return found
     return _opaque(nf, group)
+
+
+def _over_axis(nf: Normal, atom: Term, exponent: object) -> Poly | None:
+    """E of a product over k of factors with different entries, exp of a sum included, is the product of the means."""
+    is_exp = atom.op == "fn" and atom.value == "exp" and atom.args[0].op == "sum"
+    inner = atom.args[0] if is_exp else atom
+    if isinstance(exponent, Term) or inner.op not in ("sum", "prod") or len(inner.bound) != 1:
+        return None
+    body, (k,) = inner.args[0], inner.bound
+    for t in _outside_means(body):
+        if t.op == "var" and law_of(nf, t.value) and k not in t.args:
+            return None
+        if t.bound and not random_names(nf, t) <= frozenset():
+            return None
+    factor = power(fn("exp", body) if is_exp else body, num(exponent))  # type: ignore[arg-type]  # a number, as just seen
+    return nf.poly(make("prod", (make("E", (factor,)), inner.args[1]), None, inner.bound))
 
 
 def _opaque(nf: Normal, group: Mono) -> Poly:

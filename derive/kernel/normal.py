@@ -57,6 +57,7 @@ from derive.term import (
     sub,
     substitute,
     subterms,
+    transform,
     where,
 )
 from derive.term import ZERO as NOUGHT
@@ -181,7 +182,9 @@ class Normal:
         self.sums: dict[tuple[frozenset[Term], Mono], Poly] = {}
         self.cumulants: dict[tuple[Term, int], Poly] = {}
         self.partitions: dict[tuple[Term, ...], Poly] = {}
+        self.leads: dict[Term, tuple[Mono, int | Fraction] | None] = {}
         self.inner: dict[object, Normal | None] = {}
+        self.refreshed = False
         self.install()
 
     # -- facts -------------------------------------------------------------------------------------------------------
@@ -192,11 +195,25 @@ class Normal:
             self.bound_size(fact)
         # Two rounds: the first facts may change the normal form of the later ones, and theirs of the first.
         for _ in range(2):
-            self.facts, self.orders = {}, []
             self.forget()
             for fact in self.raw_facts:
                 self.record(fact)
         self.forget()
+
+    def refresh(self) -> None:
+        """Bring facts about functions in pieces to the form that they have in the case at hand."""
+        if not self.refreshed:
+            self.refreshed = True
+            for fact in self.raw_facts:
+                if any(t.op == "where" or (t.op == "fn" and t.value in PIECES) for t in subterms(self.opened(fact.term))):
+                    self.record(fact)
+            self.forget()
+
+    def opened(self, term: Term) -> Term:
+        """The term with its definitions unfolded."""
+        while any(t.op == "def" for t in subterms(term)):
+            term = transform(term, lambda t: self.unfold(t) if t.op == "def" else None)
+        return term
 
     def bound_size(self, fact: Fact) -> None:
         """Take a lower bound of a size from a fact such as n - 2 >= 0."""
@@ -213,6 +230,7 @@ class Normal:
     def forget(self) -> None:
         for table in (self.signs, self.memo, self.products, self.finished, self.renamed, self.inner, self.sums):
             table.clear()  # type: ignore[attr-defined]  # all of them are dictionaries
+        self.leads.clear()
         self.cumulants.clear()
         self.partitions.clear()
 
@@ -221,19 +239,20 @@ class Normal:
         poly = self.poly(fact.term)
         if not poly:
             return
-        self.note(Fact(self.term(poly), fact.signs, fact.letters, fact.guards, fact.source))
-        lead = min(poly, key=mono_key)
-        if poly[lead] != 1:
-            signs = fact.signs if poly[lead] > 0 else mul_signs(fact.signs, NEG)
-            scaled_term = self.term(scaled(poly, Fraction(1) / poly[lead]))
-            self.note(Fact(scaled_term, signs, fact.letters, fact.guards, fact.source))
+        for g in fact.guards:  # a guard k != j is not needed where the fact holds at k = j by itself
+            if g.op == "cmp" and g.value == "!=" and g.args[0] in fact.letters and g.args[0] not in g.args[1].letters:
+                there = self.rename(fact.term, {g.args[0]: g.args[1]})
+                if not sign(self, self.term(there)) & ~fact.signs:
+                    fact = Fact(fact.term, fact.signs, fact.letters, tuple(h for h in fact.guards if h is not g), fact.source)
         content, rest = self.content(poly)
-        if len(rest) > 1 and (content or not fact.signs & ZERO) and not fact.signs & ZERO:
-            signs = fact.signs
-            for a, e in content:
-                if not sign(self, a) == POS:
-                    signs = NEG | POS
-            self.note(Fact(self.term(rest), signs, fact.letters, fact.guards, fact.source))
+        signs = fact.signs
+        for a, e in content:
+            signs = signs if sign(self, a) == POS else signs & ~ZERO and (NEG | POS if not signs & ZERO else ANY)
+        for form, known in ((poly, fact.signs), (rest, signs)):
+            lead = form[min(form, key=mono_key)]
+            for factor in {1, Fraction(1) / lead, Fraction(1) / abs(lead)}:
+                seen = known if factor > 0 else mul_signs(known, NEG)
+                self.note(Fact(self.term(scaled(form, factor)), seen, fact.letters, fact.guards, fact.source))
         if len(poly) == 1 and not fact.signs & ZERO:
             mono = next(iter(poly))
             for a, e in mono:
@@ -241,7 +260,10 @@ class Normal:
                 self.note(Fact(a, fact.signs if alone else NEG | POS, fact.letters, fact.guards, fact.source))
 
     def note(self, fact: Fact) -> None:
-        self.facts.setdefault(key(fact.term)[0], []).append(fact)
+        same = self.facts.setdefault(key(fact.term)[0], [])
+        if any((f.term, f.signs, f.letters, f.guards) == (fact.term, fact.signs, fact.letters, fact.guards) for f in same):
+            return
+        same.append(fact)
         if not fact.letters and fact.term.op in ("add", "var", "sum") and fact.signs != NEG | POS:
             self.orders.append(fact)
         self.signs.clear()
@@ -259,10 +281,10 @@ class Normal:
             mapping = self.instance(fact, term)
             if mapping is not None and self.allowed(fact, mapping):
                 result &= fact.signs
-        if term.op in ("add", "mul", "pow", "div") and result & (result - 1):
+        if result & (result - 1):
             if self.orders:
                 result &= order_part(self, term)
-            if any(a.op == "size" for m in self.poly(term) for a, _ in m):
+            if term.op in ("add", "mul") and any(a.op == "size" for m in self.poly(term) for a, _ in m):
                 result &= shifted_sizes(self, term)
         return result or ANY
 
@@ -442,6 +464,7 @@ class Normal:
                 term = substitute(term, {old: new})
             elif cell.value == "==" and (entry := self.solved(cell.args[0])) is not None:
                 term = sums.swap_entry(term, *entry)
+            here.refresh()
             part = here.poly(term)
             if part == poly or not here.is_zero(part, depth - 1):
                 return False
@@ -537,7 +560,7 @@ class Normal:
         if op == "diff":
             return derivative.normal(self, term)
         if op == "at":
-            return self.replaced(term)
+            return self.poly(self.replaced(term))
         if op in ("E", "Var", "Cov"):
             return moments.normal(self, term)
         if op == "limit":
@@ -562,12 +585,12 @@ class Normal:
         # What was simplified under the filter stays right where the filter is not 0.
         return close(self, letters, here.poly(body) if here else {}, filter_ if here else FALSE)
 
-    def replaced(self, term: Term) -> Poly:
+    def replaced(self, term: Term) -> Term:
         """`at`: the body with all entries of the variable replaced at once, derivatives inside taken first."""
         body = self.anywhere(term.value).canonical(term.args[0])
         if any(t.op in ("diff", "limit", "at") for t in subterms(body)) or moments.hides(self, body, term.value):
             raise Rejected("`at` around an expression that cannot be evaluated first")
-        return self.poly(replace_variable(body, term.value, term.bound, term.args[1]))
+        return replace_variable(body, term.value, term.bound, term.args[1])
 
     # -- products and powers -----------------------------------------------------------------------------------------
 
@@ -655,6 +678,12 @@ class Normal:
                 for _ in range(whole):
                     result = self.mul(result, self.poly(a))
                 return result
+            elif a.op == "add" and isinstance(e, Term) and (whole := self.whole_part(e)) > 0:
+                left = self.poly(add(e, num(-whole)))
+                result = self.finish(frozenset(mono - {(a, e)} | {(a, self.as_exponent(left))}))
+                for _ in range(whole):
+                    result = self.mul(result, self.poly(a))
+                return result
             elif a.op == "fn" and a.value == "sin" and isinstance(e, int) and e >= 2:
                 rest = frozenset(mono - {(a, e)} | ({(a, e - 2)} if e > 2 else set()))
                 cos2: Poly = {UNIT: 1, frozenset({(fn("cos", a.args[0]), 2)}): -1}
@@ -675,6 +704,11 @@ class Normal:
             if reduced is not None:
                 return reduced
         return self.reduce(mono)
+
+    def whole_part(self, exponent: Term) -> int:
+        """The integer part of the number in a symbolic exponent."""
+        c = self.poly(exponent).get(UNIT, 0)
+        return c.numerator // c.denominator
 
     def is_bit(self, atom: Term) -> bool:
         declaration = self.context.declarations.get(atom.value)
@@ -753,20 +787,30 @@ class Normal:
         return None
 
     def lead(self, atom: Term) -> tuple[Mono, int | Fraction] | None:
-        """The leading monomial of a sum under a power: the only one of highest degree in its main atom."""
+        """The leading monomial of a sum under a power: the only one of highest degree in its main atom.
+
+        The main atom is one with letters where there is one: a factor without letters leaves the sums it stands in.
+        """
+        if atom not in self.leads:
+            self.leads[atom] = self._lead(atom)
+        return self.leads[atom]
+
+    def _lead(self, atom: Term) -> tuple[Mono, int | Fraction] | None:
         poly = self.poly(atom)
-        mains = sorted({a for m in poly for a, e in m if isinstance(e, int)}, key=key, reverse=True)
-        for main in mains:
+        found = []
+        for main in {a for m in poly for a, e in m if isinstance(e, int) and e > 0}:
             degrees = {m: next((e for a, e in m if a is main), 0) for m in poly}
             if any(isinstance(d, Term) for d in degrees.values()):
                 continue
             top = max(degrees.values())  # type: ignore[type-var]
-            if top > 0 and list(degrees.values()).count(top) == 1:  # type: ignore[operator]
-                mono = next(m for m, d in degrees.items() if d == top)
-                if all(isinstance(e, int) and e > 0 for _, e in mono):
-                    return mono, poly[mono]
+            mono = next(m for m, d in degrees.items() if d == top)
+            if list(degrees.values()).count(top) == 1 and all(isinstance(e, int) and e > 0 for _, e in mono):
+                bare = sum(not a.letters for a, _ in mono) if atom.letters else 0
+                found.append((bare, tuple(reversed_key(key(main))), mono))
+        if not found:
             return None
-        return None
+        mono = min(found, key=lambda f: f[:2])[2]
+        return mono, poly[mono]
 
     def tail(self, atom: Term) -> tuple[Mono, int | Fraction, Term] | None:
         """For partial fractions in an exponential: the only monomial free of it, where the rest is one monomial."""
@@ -781,22 +825,26 @@ class Normal:
 
     def reduce(self, mono: Mono) -> Poly:
         """u^e times the leading monomial of u is u^(e+1) minus the rest, for e < 0: numerators below denominators."""
-        bottoms = [(a, e) for a, e in mono if a.op == "add" and not isinstance(e, Term) and e < 0]
+        bottoms = [
+            (a, e)
+            for a, e in mono
+            if a.op == "add" and (self.whole_part(e) < 0 if isinstance(e, Term) else e < 0)
+        ]
         for a, e in sorted(bottoms, key=lambda p: key(p[0])):
             if not self.certain(a):
                 continue
             found = self.lead(a)
             if found is not None and divides(found[0], mono):
-                return self.lowered(mono, a, e, found[0], found[1])  # type: ignore[arg-type]  # e is a number here
+                return self.lowered(mono, a, e, found[0], found[1])
             last = self.tail(a)
             if last is not None:
                 free, c, main = last
                 degree = next((e for b, e in mono if b is main), 0)
                 if not isinstance(degree, Term) and degree < 0 and not free:
-                    return self.lowered(mono, a, e, free, c)  # type: ignore[arg-type]
+                    return self.lowered(mono, a, e, free, c)
         return {mono: 1}
 
-    def lowered(self, mono: Mono, a: Term, e: int | Fraction, lead: Mono, c: int | Fraction) -> Poly:
+    def lowered(self, mono: Mono, a: Term, e: Exponent, lead: Mono, c: int | Fraction) -> Poly:
         quotient = dict(mono)
         del quotient[a]
         for b, f in lead:
@@ -807,7 +855,8 @@ class Normal:
                 del quotient[b]
         rest = {m: v for m, v in self.poly(a).items() if m != lead}
         base = frozenset(quotient.items())
-        up: Mono = frozenset({(a, small(e + 1))}) if e != -1 else UNIT
+        more = self.add_exponents(e, 1)
+        up: Mono = frozenset({(a, more)}) if more else UNIT
         total = dict(self.times(base, up))
         # The rest is multiplied in first: base times u^e alone may be the monomial that we started from.
         total = add_to(total, self.mul(self.mul({base: 1}, rest), {frozenset({(a, e)}): 1}), -1)
@@ -923,6 +972,8 @@ class Normal:
             if len(rest) > 1:
                 lead = rest[min(rest, key=mono_key)]
                 whole = self.term(scaled(rest, Fraction(1) / lead))
+                if sign(self, whole) == NEG:
+                    lead, whole = -lead, self.term(scaled(rest, -Fraction(1) / lead))
                 result = self.mul(result, self.finish(frozenset({(whole, e)})))
                 result = scaled(result, Fraction(lead) ** e)
             return result
@@ -1432,6 +1483,14 @@ def joined(content: Mono, rest: Poly) -> tuple[Mono, int | Fraction, Poly]:
     return frozenset(merged.items()), c, {UNIT: 1}
 
 
+def reversed_key(digest: tuple[str, str]) -> tuple[int, ...]:
+    """A key that puts the largest digest first."""
+    return tuple(-ord(c) for part in digest for c in part)
+
+
 def letter_key(term: Term) -> tuple[str, str]:
-    """The order of letters: bound ones first, then by name."""
-    return ("", term.value[0]) if term.op == "index" else key(term)
+    """The order of letters: bound ones first, the one opened last before all others, then by name."""
+    if term.op != "index":
+        return key(term)
+    name = term.value[0]
+    return ("", f"@{10**6 - int(name[1:])}" if name[0] == "@" else name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from derive.term import MINUS_ONE, TRUE, Term, add, neg, negation
+from derive.term import MINUS_ONE, NONLOCAL, TRUE, Term, add, neg, negation, replace_variable, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -106,6 +106,12 @@ def _form(nf: Normal, term: Term) -> int:
         return sign(nf, args[0]) if args[1] is TRUE else ANY
     if op == "E":
         return sign(nf, args[0])
+    if op == "at":  # on the body as written, where it can be
+        plain = args[0]
+        while plain.op == "def":
+            plain = nf.unfold(plain)
+        if not any(t.op in NONLOCAL or t.op == "def" for t in subterms(plain)):
+            return sign(nf.anywhere(term.value), replace_variable(plain, term.value, term.bound, args[1]))
     if op == "Var":
         return POS | ZERO
     return ANY
@@ -201,11 +207,10 @@ def order_part(nf: Normal, term: Term) -> int:
                 for m, value in known.items():
                     rest[m] = rest.get(m, 0) - factor * value
                 rest = {m: v for m, v in rest.items() if v}
-                if len(rest) < len(target):
-                    signs = ZERO
-                    for m, v in rest.items():
-                        signs = add_signs(signs, nf.mono_sign(m, v))
-                    result &= add_signs(signs, sense)
+                signs = ZERO
+                for m, v in rest.items():
+                    signs = add_signs(signs, nf.mono_sign(m, v))
+                result &= add_signs(signs, sense)
     return result
 
 

@@ -95,7 +95,7 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     for a, e in ordered:  # sift: a sum over k of delta(k, j) f(k) is f(j)
         if a.op == "delta" and e == 1:
             for old, new in (a.args[::-1], a.args):
-                if old in letters and old not in new.letters - {old} and new is not old:
+                if old in letters and old not in new.letters:
                     return sum_over(nf, letters - {old}, nf.rename_mono(mono - {(a, e)}, {old: new}))
     for a, e in ordered:  # a product of sums that share a letter is one sum over all their letters
         if a.op == "sum" and isinstance(e, int) and e > 0 and not a.letters.isdisjoint(letters):
@@ -127,7 +127,7 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
 
 def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     """One connected component as a sum atom with canonical letters."""
-    from derive.kernel.normal import add_to, mono_key
+    from derive.kernel.normal import add_to, mono_key, scaled
 
     for shortcut in (_count, _halved):
         short = shortcut(nf, letters, mono)
@@ -155,17 +155,33 @@ def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
         if len(values) > 1:  # a renaming turns the sum into its own negative
             return {}
         (c,) = values
+        if not connected(best[1], frozenset(best[2])):  # the renaming brought a delta
+            return scaled(_sum_mono(nf, frozenset(best[2]), best[1]), c)
         return {frozenset({(make("sum", (nf.term({best[1]: 1}), TRUE), None, best[2]), 1)}): c}  # type: ignore[dict-item]
     assert fallback is not None
     total: Poly = {}
     for m, c in fallback[0].items():
-        used = frozenset().union(*(letters_of(p) for p in m)) if m else frozenset()
-        sifts = any(a.op == "delta" and not a.letters.isdisjoint(fallback[1]) for a, _ in m)
-        if used >= set(fallback[1]) and not sifts:
+        if connected(m, frozenset(fallback[1])):
             add_to(total, {frozenset({(make("sum", (nf.term({m: 1}), TRUE), None, fallback[1]), 1)}): c})
         else:
             add_to(total, _sum_mono(nf, frozenset(fallback[1]), m), c)
     return total
+
+
+def connected(mono: Mono, letters: frozenset[Term]) -> bool:
+    """Whether the factors hang together by the letters, all of them used and none tied by a delta."""
+    left = [letters & letters_of(p) for p in mono]
+    ties = [p for a, _ in mono if a.op == "delta" for p in (a.args, a.args[::-1])]
+    if any(old in letters and old not in new.letters for old, new in ties) or not all(left):
+        return False
+    reached: frozenset[Term] = left.pop() if left else frozenset()
+    while left:
+        part = next((p for p in left if not p.isdisjoint(reached)), None)
+        if part is None:
+            return False
+        left.remove(part)
+        reached |= part
+    return reached == letters
 
 
 def _halved(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
@@ -304,7 +320,7 @@ def _wants_form(condition: Term) -> bool:
 def extremum(nf: Normal, term: Term) -> Poly:
     """A maximum over an axis (a minimum is minus the maximum of the negative): what is free of the letter comes out."""
     from derive.kernel.normal import add_to, mono_key, scaled
-    from derive.kernel.signs import POS, sign
+    from derive.kernel.signs import POS, ZERO
 
     letters, body, filter_ = opened(nf, term)
     flip = -1 if term.op == "min" else 1
@@ -318,10 +334,8 @@ def extremum(nf: Normal, term: Term) -> Poly:
         return scaled(outside, flip)
     factor: Poly = {UNIT: 1}
     if filter_ is TRUE:
-        common = frozenset.intersection(*inside)
-        free = frozenset(p for p in common if frozenset(letters).isdisjoint(letters_of(p)) and sign(nf, p[0]) == POS)
-        if free:
-            inside, factor = without_factors(nf, letters, inside), {free: 1}
+        free, inside = without_factors(nf, letters, inside, POS | ZERO)
+        factor = {free: 1}
         lead = abs(inside[min(inside, key=mono_key)])
         inside, factor = scaled(inside, 1 / _fraction(lead)), scaled(factor, lead)
     bound, inner, condition = _canonical_binder(nf, letters, nf.term(inside), filter_)
@@ -336,28 +350,27 @@ def extremum(nf: Normal, term: Term) -> Poly:
 def argmax(nf: Normal, term: Term) -> Term:
     """The canonical argmax: what is free of the letter and positive factors make no difference."""
     from derive.kernel.normal import mono_key, scaled
+    from derive.kernel.signs import POS
 
     letters, body, filter_ = opened(nf, term)
     here = nf if filter_ is TRUE else nf.under(filter_) or nf
     poly = here.poly(body)
     if filter_ is TRUE:
         poly = {m: c for m, c in poly.items() if any(not frozenset(letters).isdisjoint(letters_of(p)) for p in m)}
-        poly = without_factors(nf, letters, poly)
+        poly = without_factors(nf, letters, poly, POS)[1] if poly else poly
         if poly:
             poly = scaled(poly, 1 / _fraction(abs(poly[min(poly, key=mono_key)])))
     bound, inner, condition = _canonical_binder(nf, letters, nf.term(poly), filter_)
     return make("argmax", (inner, condition), None, bound)
 
 
-def without_factors(nf: Normal, letters: tuple[Term, ...], poly: Poly) -> Poly:
-    """The polynomial without the positive factors common to its terms that are free of the letters."""
-    from derive.kernel.signs import POS, sign
+def without_factors(nf: Normal, letters: tuple[Term, ...], poly: Poly, signs: int) -> tuple[Mono, Poly]:
+    """The factors common to all terms that are free of the letters and have these signs, and the polynomial without."""
+    from derive.kernel.signs import sign
 
-    if not poly:
-        return poly
     common = frozenset.intersection(*poly)
-    free = frozenset(p for p in common if frozenset(letters).isdisjoint(letters_of(p)) and sign(nf, p[0]) == POS)
-    return nf.mul(poly, {frozenset((a, -e) for a, e in free): 1}) if free else poly
+    free = frozenset(p for p in common if set(letters).isdisjoint(letters_of(p)) and not sign(nf, p[0]) & ~signs)
+    return free, {m - free: c for m, c in poly.items()}
 
 
 def _fraction(value: object) -> object:
