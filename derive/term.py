@@ -274,7 +274,9 @@ def _substitute(term: Term, mapping: dict[Term, Term], memo: dict[Term, Term]) -
                 bound.append(new)
             else:
                 bound.append(letter)
-        args = [_substitute(a, mapping, memo) for a in plain] + [_substitute(a, inner, {}) if inner else a for a in scoped]
+        args = [_substitute(a, mapping, memo) for a in plain] + [
+            _substitute(a, inner, {}) if inner else a for a in scoped
+        ]
         result = make(term.op, args, term.value, bound)
     memo[term] = result
     return result
@@ -306,8 +308,7 @@ def replace_variable(term: Term, name: str, letters: tuple[Term, ...], body: Ter
 def rename_bound(term: Term, taken: Iterable[Term]) -> Term:
     """The same binder with bound letters whose names are none of the taken ones."""
     scoped = term.args[1:] if term.op == "at" else term.args
-    avoid = set(taken) | set().union(*(a.letters for a in scoped))
-    avoid -= set(term.bound)
+    avoid = set(taken) | (set().union(*(a.letters for a in scoped)) - set(term.bound))
     mapping: dict[Term, Term] = {}
     for letter in term.bound:
         new = fresh(letter, avoid)
@@ -317,9 +318,8 @@ def rename_bound(term: Term, taken: Iterable[Term]) -> Term:
         mapping[letter] = new
     if all(k is v for k, v in mapping.items()):
         return term
-    args = [substitute(a, mapping) if a in scoped or term.op != "at" else a for a in term.args]
-    if term.op == "at":
-        args = [term.args[0], substitute(term.args[1], mapping)]
+    plain = term.args[:1] if term.op == "at" else ()
+    args = [*plain, *(substitute(a, mapping) for a in scoped)]
     return make(term.op, args, term.value, [mapping[k] for k in term.bound])
 
 
@@ -332,7 +332,7 @@ def alpha(term: Term) -> Any:
 
 def _alpha_key(term: Term, env: dict[Term, int], level: int) -> Any:
     if term.op == "index":
-        return ("#", env[term], term.value[1]) if term in env else ("index", term.value)
+        return ("#", level - env[term], term.value[1]) if term in env else ("index", term.value)
     if not term.bound:
         if env and term.letters.isdisjoint(env):
             return alpha(term)

@@ -15,7 +15,7 @@ from derive.kernel.derivative import dependencies, depends, differentiate
 from derive.kernel.normal import CASES, Normal, constant
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, Fact, difference, sign
-from derive.term import ONE, TRUE, Term, add, neg, both, cmp, fn, index, make, negation, substitute, subterms
+from derive.term import ONE, TRUE, Term, add, both, cmp, fn, index, make, neg, negation, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 

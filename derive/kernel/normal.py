@@ -185,6 +185,7 @@ class Normal:
         self.leads: dict[Term, tuple[Mono, int | Fraction] | None] = {}
         self.inner: dict[object, Normal | None] = {}
         self.refreshed = False
+        self.ties: dict[Term, Term] = {}
         self.install()
 
     # -- facts -------------------------------------------------------------------------------------------------------
@@ -205,7 +206,9 @@ class Normal:
         if not self.refreshed:
             self.refreshed = True
             for fact in self.raw_facts:
-                if any(t.op == "where" or (t.op == "fn" and t.value in PIECES) for t in subterms(self.opened(fact.term))):
+                if any(
+                    t.op == "where" or (t.op == "fn" and t.value in PIECES) for t in subterms(self.opened(fact.term))
+                ):
                     self.record(fact)
             self.forget()
 
@@ -243,7 +246,9 @@ class Normal:
             if g.op == "cmp" and g.value == "!=" and g.args[0] in fact.letters and g.args[0] not in g.args[1].letters:
                 there = self.rename(fact.term, {g.args[0]: g.args[1]})
                 if not sign(self, self.term(there)) & ~fact.signs:
-                    fact = Fact(fact.term, fact.signs, fact.letters, tuple(h for h in fact.guards if h is not g), fact.source)
+                    fact = Fact(
+                        fact.term, fact.signs, fact.letters, tuple(h for h in fact.guards if h is not g), fact.source
+                    )
         content, rest = self.content(poly)
         signs = fact.signs
         for a, e in content:
@@ -261,7 +266,9 @@ class Normal:
 
     def note(self, fact: Fact) -> None:
         same = self.facts.setdefault(key(fact.term)[0], [])
-        if any((f.term, f.signs, f.letters, f.guards) == (fact.term, fact.signs, fact.letters, fact.guards) for f in same):
+        if any(
+            (f.term, f.signs, f.letters, f.guards) == (fact.term, fact.signs, fact.letters, fact.guards) for f in same
+        ):
             return
         same.append(fact)
         if not fact.letters and fact.term.op in ("add", "var", "sum") and fact.signs != NEG | POS:
@@ -366,6 +373,12 @@ class Normal:
         ]
         made = Normal(self.context, guards=self.guards + guards, steady=self.steady, loose=self.loose, tick=self.tick)
         made.raw_facts = self.raw_facts + tuple(facts)
+        made.ties = dict(self.ties)
+        for g in guards:  # in a case i = j one letter stands for both
+            if g.op == "cmp" and g.value == "==" and all(a.op == "index" for a in g.args):
+                new, old = sorted((made.ties.get(a, a) for a in g.args), key=letter_key)
+                if new is not old:
+                    made.ties = {k: new if v is old else v for k, v in made.ties.items()} | {old: new}
         made.facts = {k: list(v) for k, v in self.facts.items()}
         made.orders, made.lows = list(self.orders), dict(self.lows)
         for fact in facts:
@@ -405,7 +418,8 @@ class Normal:
         if found is None:
             if self.tick is not None:
                 self.tick()
-            found = self.evaluate(term)
+            tied = substitute(term, self.ties) if self.ties else term
+            found = self.evaluate(term) if tied is term else self.poly(tied)
             self.memo[term] = found
         return found
 
@@ -621,8 +635,9 @@ class Normal:
             for a, e in right:
                 if a in merged:
                     joint = self.add_exponents(merged[a], e)
-                    if joint is None:  # a sum of symbolic exponents that may vanish at base 0: kept apart
-                        extra.append(self.atom_power(power(a, e if isinstance(e, Term) else num(e))))
+                    symbolic = isinstance(merged[a], Term) or isinstance(e, Term)
+                    if symbolic and sign(self, a) != POS:  # at base 0 the law fails where the sum of exponents is 0
+                        extra.append({frozenset({(power(a, e if isinstance(e, Term) else num(e)), 1)}): 1})
                     elif joint == 0:
                         del merged[a]
                         if not self.certain(a):  # x / x is 1 except at 0
@@ -638,14 +653,11 @@ class Normal:
             self.products[slot] = found
         return found
 
-    def atom_power(self, term: Term) -> Poly:
-        return {frozenset({(term, 1)}): 1}
-
     def certain(self, atom: Term) -> bool:
         """Whether the atom is known not to be 0."""
         return not sign(self, atom) & ZERO
 
-    def add_exponents(self, left: Exponent, right: Exponent) -> Exponent | None:
+    def add_exponents(self, left: Exponent, right: Exponent) -> Exponent:
         if not isinstance(left, Term) and not isinstance(right, Term):
             return small(left + right)
         terms = [e if isinstance(e, Term) else num(e) for e in (left, right)]
@@ -826,9 +838,7 @@ class Normal:
     def reduce(self, mono: Mono) -> Poly:
         """u^e times the leading monomial of u is u^(e+1) minus the rest, for e < 0: numerators below denominators."""
         bottoms = [
-            (a, e)
-            for a, e in mono
-            if a.op == "add" and (self.whole_part(e) < 0 if isinstance(e, Term) else e < 0)
+            (a, e) for a, e in mono if a.op == "add" and (self.whole_part(e) < 0 if isinstance(e, Term) else e < 0)
         ]
         for a, e in sorted(bottoms, key=lambda p: key(p[0])):
             if not self.certain(a):
@@ -1004,9 +1014,10 @@ class Normal:
         whole_rest = self.mul(rest, {frozenset(left): 1})
         if whole_rest != {UNIT: 1}:
             atom = self.term(whole_rest)
-            if len(whole_rest) == 1 and len(left) == 1 and left[0][1] == 1 and not sign(self, atom) & NEG:
+            known = POS | ZERO if e is not None else POS
+            if len(whole_rest) == 1 and len(left) == 1 and left[0][1] == 1 and not sign(self, atom) & ~known:
                 result = self.mul(result, {frozenset({(left[0][0], self.as_exponent(exponent))}): 1})
-            elif len(whole_rest) > 1 and (sign(self, atom) == POS or (e is not None and not sign(self, atom) & NEG)):
+            elif len(whole_rest) > 1 and not sign(self, atom) & ~known:
                 result = self.mul(result, self.finish(frozenset({(atom, self.as_exponent(exponent))})))
             else:
                 result = self.mul(result, self.opaque_power(whole_rest, exponent))

@@ -1,0 +1,284 @@
+"""Real numbers enclosed between rationals: every operation rounds outwards, every series carries its proved remainder.
+
+An enclosure whose ends agree is an exact rational and stays one under arithmetic. `Imprecise` asks for more bits; what
+certainly has no value is `Rejected`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import isqrt
+
+from derive.kernel.proof import Rejected
+
+EXACT = 4096  # bits of a numerator or denominator up to which a rational is kept exactly
+LARGEST = 200_000  # bits before and after the point up to which a number is written out
+TOO_LARGE = "a number is too large to be written out"
+
+
+class Imprecise(Exception):
+    """With this many bits nothing can be said."""
+
+
+def length(x: Fraction) -> int:
+    return x.numerator.bit_length() - x.denominator.bit_length()
+
+
+def rounded(x: Fraction, bits: int, up: bool) -> Fraction:
+    """A rational of so many significant bits that is not below x (`up`) or not above it."""
+    sign = -1 if up else 1  # the ceiling is minus the floor of the negative
+    shift = min(bits - length(x), 2 * LARGEST)
+    top = sign * x.numerator
+    return (
+        Fraction(sign * ((top << shift) // x.denominator), 1 << shift)
+        if shift >= 0
+        else Fraction(sign * ((top // (x.denominator << -shift)) << -shift))
+    )
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The numbers from `low` to `high`. Results keep `bits` significant bits."""
+
+    low: Fraction
+    high: Fraction
+    bits: int
+
+    @property
+    def exact(self) -> bool:
+        return self.low == self.high
+
+    def make(self, low: Fraction | int, high: Fraction | int) -> Interval:
+        """An interval of the same precision, rounded outwards unless it is a number of moderate length."""
+        low, high = Fraction(low), Fraction(high)
+        if low == high and max(low.numerator.bit_length(), low.denominator.bit_length()) <= EXACT:
+            return Interval(low, high, self.bits)
+        if max(length(low), length(high)) > LARGEST:
+            raise Rejected(TOO_LARGE)
+        return Interval(rounded(low, self.bits, False), rounded(high, self.bits, True), self.bits)
+
+    def point(self, value: Fraction | int) -> Interval:
+        return self.make(value, value)
+
+    def __add__(self, other: Interval) -> Interval:
+        return self.make(self.low + other.low, self.high + other.high)
+
+    def __neg__(self) -> Interval:
+        return Interval(-self.high, -self.low, self.bits)
+
+    def __sub__(self, other: Interval) -> Interval:
+        return self + -other
+
+    def __mul__(self, other: Interval) -> Interval:
+        ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return self.make(min(ends), max(ends))
+
+    def __truediv__(self, other: Interval) -> Interval:
+        if other.low <= 0 <= other.high:
+            raise Rejected("a denominator is 0") if other.exact else Imprecise
+        return self * self.make(1 / other.high, 1 / other.low)
+
+    def __abs__(self) -> Interval:
+        ends = abs(self.low), abs(self.high)
+        return Interval(Fraction(0) if self.low < 0 < self.high else min(ends), max(ends), self.bits)
+
+    def sign(self) -> int:
+        if self.low <= 0 <= self.high and not self.exact:
+            raise Imprecise
+        return (self.low > 0) - (self.low < 0)
+
+
+def raised(x: Interval, n: int) -> Interval:
+    """x to an integer power, by its binary digits."""
+    if n < 0:
+        return x.point(1) / raised(x, -n)
+    if n > LARGEST:
+        raise Rejected(TOO_LARGE)
+    base, result = abs(x) if n % 2 == 0 else x, x.point(1)
+    for digit in f"{n:b}":
+        result = result * result * base if digit == "1" else result * result
+    return result
+
+
+def power(base: Interval, exponent: Interval) -> Interval:
+    """A power as the language has it: an integer exponent takes any base, another one what is positive, or 0 if above 0."""
+    e = exponent.low
+    if exponent.exact and e.denominator == 1:
+        return raised(base, e.numerator)
+    if base.low > 0 or (base.exact and base.low < 0):  # the logarithm refuses a negative base
+        return raised(sqrt(base), e.numerator) if exponent.exact and e.denominator == 2 else exp(exponent * log(base))
+    if base.exact and exponent.low > 0:
+        return base.point(0)
+    raise Rejected("a power of 0 with an exponent that is not above 0") if base.exact and exponent.exact else Imprecise
+
+
+# -- series --------------------------------------------------------------------------------------------------------
+
+
+def nested(x: Interval, terms: int, factor: Callable[[int], Fraction]) -> Interval:
+    """1 + x f1 (1 + x f2 (1 + …)), cut after so many terms, for positive factors with |x| f <= 1/2 in all later ones.
+
+    The tail that is cut lies between 0 and 2: below 1 + 1/2 + 1/4 + … for x > 0, and for x < 0 it alternates and falls.
+    """
+    result = Interval(Fraction(0), Fraction(2), x.bits)
+    for n in range(terms, 0, -1):
+        result = x.point(1) + x * result * x.point(factor(n))
+    return result
+
+
+def monotone(f: Callable[[Interval], Interval]) -> Callable[[Interval], Interval]:
+    """A rising function on an interval, from its enclosures at the two ends."""
+
+    def on(x: Interval) -> Interval:
+        high = f(Interval(x.high, x.high, x.bits))  # refused here, it has no value anywhere on x
+        try:
+            return high if x.exact else x.make(f(Interval(x.low, x.low, x.bits)).low, high.high)
+        except Rejected:
+            raise Imprecise from None
+
+    return on
+
+
+@monotone
+def exp(x: Interval) -> Interval:
+    """exp(r) by its series, |r| < 2^-m, squared until it is exp(x)."""
+    if x.low <= 0:
+        if x.low < -LARGEST // 2:
+            return Interval(Fraction(0), Fraction(1, 1 << LARGEST // 2), x.bits)  # exp(-a) < 2^-a
+        return x.point(1) / exp(-x) if x.low else x.point(1)
+    if x.low > LARGEST:
+        raise Rejected(TOO_LARGE)
+    m = isqrt(x.bits)
+    halvings = max(0, length(x.low) + m + 1)
+    r = x.low / (1 << halvings)
+    result = nested(Interval(r, r, x.bits + 2 * halvings), x.bits // m + 2, lambda n: Fraction(1, n))
+    for _ in range(halvings):
+        result = result * result
+    return x.make(result.low, result.high)
+
+
+def artanh(z: Interval) -> Interval:
+    """For |z| <= 1/3, where z^2 < 1/8."""
+    return z * nested(z * z, z.bits // 3 + 2, lambda n: Fraction(2 * n - 1, 2 * n + 1))
+
+
+def arctan_small(z: Interval) -> Interval:
+    """For |z| <= 1/4."""
+    return z * nested(-(z * z), z.bits // 4 + 2, lambda n: Fraction(2 * n - 1, 2 * n + 1))
+
+
+@lru_cache(maxsize=64)
+def log_two(bits: int) -> Interval:
+    third = Interval(Fraction(1, 3), Fraction(1, 3), bits)
+    return artanh(third) + artanh(third)
+
+
+@lru_cache(maxsize=64)
+def pi(bits: int) -> Interval:
+    """16 arctan(1/5) - 4 arctan(1/239)."""
+    fifth, other = (arctan_small(Interval(Fraction(1, n), Fraction(1, n), bits)) for n in (5, 239))
+    return fifth * fifth.point(16) - other * other.point(4)
+
+
+@monotone
+def log(x: Interval) -> Interval:
+    """k log 2 + 2 artanh((m - 1)/(m + 1)) with x = m 2^k, m between 1/2 and 2."""
+    if x.low <= 0:
+        raise Rejected("a logarithm of what is not positive")
+    if x.low == 1:
+        return x.point(0)
+    k = length(x.low)
+    z = (x.low - Fraction(2) ** k) / (x.low + Fraction(2) ** k)
+    half = artanh(Interval(z, z, x.bits))
+    return half + half + log_two(x.bits) * x.point(k)
+
+
+@monotone
+def sqrt(x: Interval) -> Interval:
+    if x.low < 0:
+        raise Rejected("a square root of what is negative")
+    top, bottom = x.low.numerator, x.low.denominator
+    root = Fraction(isqrt(top), isqrt(bottom))
+    if root * root == x.low:
+        return x.point(root)
+    shift = max(0, x.bits - length(x.low) // 2)
+    low = isqrt((top << 2 * shift) // bottom)
+    return x.make(Fraction(low, 1 << shift), Fraction(low + 1, 1 << shift))
+
+
+def circular(x: Interval, quarters: int) -> Interval:
+    """sin(x + quarters * pi/2): its value at the middle, give or take the radius."""
+    if x.exact and x.low == 0:
+        return x.point((0, 1, 0, -1)[quarters % 4])
+    middle, radius = (x.low + x.high) / 2, (x.high - x.low) / 2
+    bits = x.bits + max(0, length(middle)) + 8
+    if bits > 2 * EXACT:
+        raise Rejected(TOO_LARGE)
+    quarter = pi(bits) * Interval(Fraction(1, 2), Fraction(1, 2), bits)
+    turns = round(middle / quarter.low)
+    r = Interval(middle, middle, bits) - quarter * quarter.point(turns)
+    if abs(r).high > 1:
+        raise Imprecise
+    odd = (turns + quarters) % 2
+    value = nested(-(r * r), bits // 4 + 2, lambda n: Fraction(1, 2 * n * (2 * n + (-1 if odd else 1))))
+    value = value if odd else r * value
+    value = -value if (turns + quarters) % 4 > 1 else value
+    return x.make(max(value.low - radius, Fraction(-1)), min(value.high + radius, Fraction(1)))
+
+
+@monotone
+def arctan(x: Interval) -> Interval:
+    """Halved three times by arctan x = 2 arctan(x / (1 + sqrt(1 + x^2)))."""
+    one, z = x.point(1), x
+    for _ in range(3):
+        z = z / (one + sqrt(one + z * z))
+    return arctan_small(z) * x.point(8)
+
+
+@monotone
+def erf(x: Interval) -> Interval:
+    """2 x exp(-x^2) / sqrt(pi) times a series of positive terms; far out 1 - exp(-x^2) < erf(x) < 1."""
+    square = x * x
+    if x.low < 0:
+        return -erf(-x)
+    if square.low > x.bits:
+        return x.make((x.point(1) - exp(-square)).low, 1)
+    terms = 8 * int(square.high) + x.bits
+    series = nested(square * x.point(2), terms, lambda n: Fraction(1, 2 * n + 1))
+    return x * x.point(2) * exp(-square) / sqrt(pi(x.bits)) * series
+
+
+def tanh(x: Interval) -> Interval:
+    one = x.point(1)
+    return one - x.point(2) / (one + exp(x + x))
+
+
+def choice(pick: Callable[[Fraction, Fraction], Fraction]) -> Callable[[Interval, Interval], Interval]:
+    return lambda a, b: Interval(pick(a.low, b.low), pick(a.high, b.high), a.bits)
+
+
+FUNCTIONS: dict[str, Callable[..., Interval]] = {
+    "exp": exp,
+    "log": log,
+    "log1p": lambda x: log(x.point(1) + x),
+    "expm1": lambda x: exp(x) - x.point(1),
+    "sqrt": sqrt,
+    "abs": abs,
+    "sign": lambda x: x.point(x.sign()),
+    "sin": lambda x: circular(x, 0),
+    "cos": lambda x: circular(x, 1),
+    "tan": lambda x: circular(x, 0) / circular(x, 1),
+    "sinh": lambda x: (exp(x) - exp(-x)) / x.point(2),
+    "cosh": lambda x: (exp(x) + exp(-x)) / x.point(2),
+    "tanh": tanh,
+    "atan": arctan,
+    "erf": erf,
+    "sigmoid": lambda x: x.point(1) / (x.point(1) + exp(-x)),
+    "softplus": lambda x: log(x.point(1) + exp(x)),
+    "relu": lambda x: choice(max)(x, x.point(0)),
+    "max": choice(max),
+    "min": choice(min),
+}
