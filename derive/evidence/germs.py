@@ -1,0 +1,268 @@
+"""Limits: a number as w grows without bound, by its leading terms c w**p exp(q w) and the order of what is left out.
+
+A `Germ` says what holds for all w beyond some point. Terms are ordered by (q, p). `rest` bounds the remainder:
+O(w**p exp(q w)), or nothing where the terms are all there is. A sign or a limit is given only where these decide it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import factorial
+from typing import Any
+
+from flint import arb, fmpq
+
+from derive.evidence import functions
+from derive.evidence.numbers import ONE, ZERO, NotDecided, NotDefined, Scalar, decided_sign, settle, sign
+
+Order = tuple[fmpq, fmpq]  # (q, p) of w**p exp(q w)
+
+CONSTANT: Order = (ZERO, ZERO)
+LINEAR: Order = (ZERO, ONE)
+FAST: Order = (fmpq(-(10**6)), ZERO)  # below every exponential that is likely to meet it
+SLOW: Order = (ZERO, fmpq(-(10**6)))  # below every power that is likely to meet it
+LOGARITHM: Order = (ZERO, fmpq(1, 1000))  # log w is below every power of w
+DEPTH = 5  # terms of a power series
+MAX_TERMS = 200
+
+
+def _sum(a: Order, b: Order) -> Order:
+    return (a[0] + b[0], a[1] + b[1])
+
+
+def _multiple(a: Order, k: Scalar) -> Order:
+    return (a[0] * k, a[1] * k)
+
+
+def _greater(a: Order | None, b: Order | None) -> Order | None:
+    return b if a is None else a if b is None else max(a, b)
+
+
+class Germ:
+    """A function of w for all w beyond some point. It does arithmetic with scalars and other germs."""
+
+    __slots__ = ("rest", "terms")
+
+    def __init__(self, terms: dict[Order, Scalar], rest: Order | None = None):
+        self.rest = rest
+        self.terms = {
+            k: c for k, c in terms.items() if not (isinstance(c, fmpq) and c == 0) and (rest is None or k > rest)
+        }
+        if len(self.terms) > MAX_TERMS:
+            raise NotDecided("a limit with too many terms")
+
+    # -- arithmetic --
+
+    def __add__(self, other: Any) -> Germ:
+        right = germ(other)
+        terms = dict(self.terms)
+        for k, c in right.terms.items():
+            terms[k] = terms[k] + c if k in terms else c
+        return Germ(terms, _greater(self.rest, right.rest))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Germ:
+        return Germ({k: -c for k, c in self.terms.items()}, self.rest)
+
+    def __sub__(self, other: Any) -> Germ:
+        return self + -germ(other)
+
+    def __rsub__(self, other: Any) -> Germ:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Germ:
+        right = germ(other)
+        terms: dict[Order, Scalar] = {}
+        for k, c in self.terms.items():
+            for j, d in right.terms.items():
+                key = _sum(k, j)
+                terms[key] = terms[key] + c * d if key in terms else c * d
+        rest = None
+        for a, b in ((self.top, right.rest), (self.rest, right.top), (self.rest, right.rest)):
+            if a is not None and b is not None:
+                rest = _greater(rest, _sum(a, b))
+        return Germ(terms, rest)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Germ:
+        return self * germ(other).inverse()
+
+    def __rtruediv__(self, other: Any) -> Germ:
+        return germ(other) * self.inverse()
+
+    def __abs__(self) -> Germ:
+        return self if decided_sign(self) >= 0 else -self
+
+    @property
+    def top(self) -> Order | None:
+        """The greatest order among the terms."""
+        return max(self.terms, default=None)
+
+    def lead(self) -> tuple[Order, Scalar]:
+        """The leading term. Raises NotDecided where cancellation hides it."""
+        if self.top is None:
+            raise NotDecided("the leading term of a limit")
+        decided_sign(self.terms[self.top])
+        return self.top, self.terms[self.top]
+
+    def sign(self) -> int | None:
+        """The sign for all large w, or None."""
+        if not self.terms:
+            return 0 if self.rest is None else None
+        return sign(self.terms[self.top])  # type: ignore[index]
+
+    def scaled(self) -> tuple[Order, Scalar, Germ]:
+        """The leading order and coefficient, and the vanishing d with self = c w**p exp(q w) (1 + d)."""
+        order, c = self.lead()
+        down = Germ({_multiple(order, fmpq(-1)): settle(arb(1) / c) if isinstance(c, arb) else 1 / c})
+        tail = Germ({k: v for k, v in self.terms.items() if k != order}, self.rest)
+        return order, c, tail * down
+
+    # -- functions --
+
+    def inverse(self) -> Germ:
+        if self.sign() == 0:
+            raise NotDefined("division by zero")
+        order, c, small = self.scaled()
+        one_over = settle(arb(1) / c) if isinstance(c, arb) else 1 / c
+        return Germ({_multiple(order, fmpq(-1)): one_over}) * small.series([fmpq((-1) ** k) for k in range(DEPTH)])
+
+    def series(self, coefficients: list[Scalar]) -> Germ:
+        """The power series at this germ, which vanishes: a remainder of the first power left out."""
+        bound = _greater(self.top, self.rest)
+        if bound is None:
+            return Germ({CONSTANT: coefficients[0]})
+        if bound >= CONSTANT:
+            raise NotDecided("a limit of a power series")
+        result, power = Germ({CONSTANT: coefficients[0]}), Germ({CONSTANT: ONE})
+        for c in coefficients[1:]:
+            power = power * self
+            result = result + power * c
+        return result + Germ({}, _multiple(bound, fmpq(len(coefficients))))
+
+    def split(self) -> tuple[Germ, Scalar, Germ]:
+        """What grows, the constant, and what vanishes."""
+        if self.rest is not None and self.rest >= CONSTANT:
+            raise NotDecided("a limit within its remainder")
+        grows = Germ({k: c for k, c in self.terms.items() if k > CONSTANT})
+        vanishes = Germ({k: c for k, c in self.terms.items() if k < CONSTANT}, self.rest)
+        return grows, self.terms.get(CONSTANT, ZERO), vanishes
+
+    def exp(self) -> Germ:
+        grows, constant, vanishes = self.split()
+        factor = Germ({CONSTANT: functions.apply("exp", constant)})
+        if set(grows.terms) == {LINEAR} and isinstance(grows.terms[LINEAR], fmpq):
+            factor = factor * Germ({(grows.terms[LINEAR], ZERO): ONE})
+        elif grows.terms:
+            order, c = grows.lead()
+            if decided_sign(c) > 0:
+                raise NotDecided("a limit that grows too fast")
+            return Germ({}, FAST if order > LINEAR else SLOW)
+        return factor * vanishes.series([fmpq(1, factorial(k)) for k in range(DEPTH)])
+
+    def log(self) -> Germ:
+        side = decided_sign(self)
+        if side <= 0:
+            raise NotDefined("log of a number that is not above 0")
+        (q, p), c, small = self.scaled()
+        taken = Germ({LINEAR: q, CONSTANT: functions.apply("log", c)}, LOGARITHM if p != 0 else None)
+        return taken + small.series([ZERO, *(fmpq((-1) ** (k + 1), k) for k in range(1, DEPTH))])
+
+    def power(self, exponent: Scalar) -> Germ:
+        """The real power, for an exponent that is no integer."""
+        side = decided_sign(self)
+        if side < 0:
+            raise NotDefined("a real power of a negative number")
+        if isinstance(exponent, Germ) or not isinstance(exponent, fmpq):
+            return (germ(exponent) * self.log()).exp()
+        if side == 0:
+            if exponent < 0:
+                raise NotDefined("zero to a negative power")
+            return Germ({})
+        order, c, small = self.scaled()
+        coefficients = [ONE]
+        for k in range(DEPTH - 1):
+            coefficients.append(coefficients[-1] * (exponent - k) / (k + 1))
+        return Germ({_multiple(order, exponent): functions.power(c, exponent)}) * small.series(coefficients)
+
+    def function(self, name: str) -> Germ:
+        """The elementary function of this germ."""
+        if name in _BY_EXP:
+            return _BY_EXP[name](self)
+        grows, constant, vanishes = self.split()
+        if grows.terms:
+            order, c = grows.lead()
+            if name not in _AT_INFINITY:
+                raise NotDecided(f"{name} of what grows")
+            end, rest = _AT_INFINITY[name]
+            return Germ({CONSTANT: end() * decided_sign(c)}, rest(order))
+        row = functions.FUNCTIONS[name]
+        functions.require(name, row, constant)
+        return vanishes.series(functions.taylor(row.series, arb(constant), DEPTH - 1))
+
+
+def germ(value: Any) -> Germ:
+    """The scalar as a germ."""
+    if isinstance(value, int):
+        value = fmpq(value)
+    return value if isinstance(value, Germ) else Germ({CONSTANT: value})
+
+
+def _tanh(x: Germ) -> Germ:
+    if x.sign() == 0:
+        return Germ({})
+    side = decided_sign(x)
+    t = (x * fmpq(-2 * side)).exp()
+    return (1 - t) / (1 + t) * fmpq(side)
+
+
+def _sigmoid(x: Germ) -> Germ:
+    if x.sign() == 1:
+        return 1 / (1 + (-x).exp())
+    t = x.exp()
+    return t / (1 + t)
+
+
+def _softplus(x: Germ) -> Germ:
+    return x + (1 + (-x).exp()).log() if x.sign() == 1 else (1 + x.exp()).log()
+
+
+_BY_EXP: dict[str, Callable[[Germ], Germ]] = {
+    "exp": lambda x: x.exp(),
+    "expm1": lambda x: x.exp() - ONE,
+    "log": lambda x: x.log(),
+    "log1p": lambda x: (x + ONE).log(),
+    "sinh": lambda x: (x.exp() - (-x).exp()) * fmpq(1, 2),
+    "cosh": lambda x: (x.exp() + (-x).exp()) * fmpq(1, 2),
+    "tanh": _tanh,
+    "sigmoid": _sigmoid,
+    "softplus": _softplus,
+}
+
+# The limit at plus infinity of an odd function, and the order of what is left.
+_AT_INFINITY: dict[str, tuple[Callable[[], Scalar], Callable[[Order], Order]]] = {
+    "atan": (lambda: arb.pi() / 2, lambda order: _multiple(order, fmpq(-1))),
+    "erf": (lambda: ONE, lambda order: SLOW),
+}
+
+
+def toward(point: Scalar | None, side: int) -> Germ:
+    """The variable of a limit: `side` times w where there is no point, else the point from above (1) or below (-1)."""
+    if point is None:
+        return Germ({LINEAR: fmpq(side)})
+    return Germ({CONSTANT: point, (ZERO, fmpq(-1)): fmpq(side)})
+
+
+def limit(value: Any) -> Scalar:
+    """The limit of the scalar or germ. Raises NotDefined where it is infinite."""
+    if not isinstance(value, Germ):
+        return value
+    grows, constant, _ = value.split() if value.rest is None or value.rest < CONSTANT else (value, ZERO, None)
+    if grows.terms:
+        grows.lead()
+        raise NotDefined("an infinite limit")
+    if grows.rest is not None:
+        raise NotDecided("a limit within its remainder")
+    return constant

@@ -1,0 +1,171 @@
+"""Laws of random entries at one point: finite ones by their atoms, normal and uniform ones by their moments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flint import fmpq
+
+from derive.evidence.functions import sqrt
+from derive.evidence.numbers import ONE, ZERO, Scalar, sign
+
+Atoms = tuple[tuple[Scalar, Scalar], ...]  # (probability, value)
+
+
+@dataclass(frozen=True)
+class Finite:
+    """Finitely many values with their probabilities."""
+
+    atoms: Atoms
+
+    def moment(self, k: int) -> Scalar:
+        return sum((p * v**k for p, v in self.atoms), start=ZERO)
+
+
+@dataclass(frozen=True)
+class Normal:
+    mean: Scalar
+    variance: Scalar
+    atoms = None
+
+    def moment(self, k: int) -> Scalar:
+        """E(X**k) by the recursion m(k) = mean m(k-1) + (k-1) variance m(k-2)."""
+        before, now = ZERO, ONE
+        for j in range(1, k + 1):
+            before, now = now, self.mean * now + (j - 1) * self.variance * before
+        return now
+
+
+@dataclass(frozen=True)
+class Uniform:
+    low: Scalar
+    high: Scalar
+    atoms = None
+
+    def moment(self, k: int) -> Scalar:
+        """The mean of x**k over the interval: the sum of low**j high**(k-j), divided by k + 1."""
+        return sum((self.low**j * self.high ** (k - j) for j in range(k + 1)), start=ZERO) / (k + 1)
+
+
+Law = Any  # Finite, Normal or Uniform
+
+@dataclass(frozen=True)
+class Mixture:
+    """Two variants of a law mixed, the first with probability `share`: declared moments stay, others vary with it."""
+
+    first: int
+    second: int
+    share: fmpq
+
+
+Variant = int | Mixture
+
+VARIANTS = {"random": 6, "normal": 1, "bernoulli": 1, "uniform": 1, "rademacher": 1}
+
+
+def admitted(family: str, parameters: list[Scalar]) -> bool | None:
+    """Whether the parameters are those of a law; None where that is not decided."""
+    if family == "bernoulli":
+        signs = [sign(parameters[0]), sign(1 - parameters[0])]
+    elif family in ("random", "normal"):
+        signs = [sign(parameters[1])]
+        if family == "normal" and signs == [0]:  # whether that is a normal law is a matter of taste
+            return None
+    elif family == "uniform":
+        low, high = parameters
+        signs = [-1 if sign(high - low) == 0 else sign(high - low)]
+    else:
+        signs = []
+    return False if -1 in signs else None if None in signs else True
+
+
+def realise(family: str, parameters: list[Scalar], variant: Variant = 0) -> Law | None:
+    """The law with these rational parameters; None where the variant has none. `random` leaves a choice."""
+    if isinstance(variant, Mixture):
+        parts = [realise(family, parameters, v) for v in (variant.first, variant.second)]
+        return _mixed(parts, (variant.share, 1 - variant.share)) if None not in parts else None
+    if family == "rademacher":
+        return Finite(((fmpq(1, 2), -ONE), (fmpq(1, 2), ONE)))
+    if not all(isinstance(p, fmpq) for p in parameters):
+        return None
+    if family == "bernoulli":
+        (p,) = parameters
+        return Finite(((1 - p, ZERO), (p, ONE)))
+    if family == "normal":
+        return Normal(*parameters)
+    if family == "uniform":
+        return Uniform(*parameters)
+    return _two_moments(*parameters, variant)
+
+
+def _mixed(parts: list[Law], shares: tuple[fmpq, fmpq]) -> Finite:
+    weights: dict[fmpq, fmpq] = {}
+    for part, share in zip(parts, shares, strict=True):
+        for p, value in part.atoms:
+            weights[value] = weights.get(value, ZERO) + share * p
+    return Finite(tuple((p, value) for value, p in weights.items()))
+
+
+def _two_moments(mean: fmpq, variance: fmpq, variant: int) -> Finite | None:
+    """A finite law with this mean and variance: symmetric, skew, or with more points."""
+    if variance == 0:
+        return Finite(((ONE, mean),)) if variant == 0 else None
+    root = sqrt(variance)
+    unit = root if isinstance(root, fmpq) else ONE
+    if variant in (0, 1, 2):  # mean + a and mean - b have variance a b
+        a = (unit, 2 * unit, unit / 2)[variant]
+        b = variance / a
+        return Finite(((b / (a + b), mean + a), (a / (a + b), mean - b)))
+    if variant in (3, 4):
+        a = (2 * unit, 3 * unit)[variant - 3]
+        while a * a < variance:
+            a = 2 * a
+        p = variance / (2 * a * a)
+        return Finite(tuple(_spread(mean, {ZERO: 1 - 2 * p, a: p})))
+    if not isinstance(root, fmpq):
+        return None
+    # The first five moments of a normal law.
+    return Finite(tuple(_spread(mean, {ZERO: fmpq(1, 2), root: fmpq(1, 6), 2 * root: fmpq(1, 12)})))
+
+
+def _spread(mean: fmpq, weights: dict[fmpq, fmpq]) -> Any:
+    for distance, p in weights.items():
+        if p != 0:
+            yield from ((p, mean + d) for d in {distance, -distance})
+
+
+def shown(law: Law) -> Any:
+    """The law as plain data: its atoms, or its family and parameters, numbers as strings."""
+    if isinstance(law, Finite):
+        return [{"value": str(v), "probability": str(p)} for p, v in sorted(law.atoms, key=lambda atom: atom[1])]
+    if isinstance(law, Normal):
+        return {"law": "normal", "parameters": [str(law.mean), str(law.variance)]}
+    return {"law": "uniform", "parameters": [str(law.low), str(law.high)]}
+
+
+def read(data: Any) -> Law:
+    """The law that `shown` gave, or a list of (probability, value) pairs."""
+    if isinstance(data, dict):
+        parameters = [_number(p) for p in data["parameters"]]
+        return (Normal if data["law"] == "normal" else Uniform)(*parameters)
+    pairs = [(a["probability"], a["value"]) if isinstance(a, dict) else a for a in data]
+    return Finite(tuple((_number(p), _number(v)) for p, v in pairs))
+
+
+def _number(value: Any) -> fmpq:
+    exact = Fraction(value)
+    return fmpq(exact.numerator, exact.denominator)
+
+
+def is_law(data: Any) -> bool:
+    """Whether the data are a law rather than an array of laws."""
+    if isinstance(data, dict):
+        return "law" in data
+    first = data[0]
+    return (isinstance(first, dict) and "value" in first) or (
+        isinstance(first, tuple) and len(first) == 2 and not isinstance(first[0], (list, tuple, dict))
+    )
+
+

@@ -1,0 +1,353 @@
+"""What each operator means at a point: one function a row of `VALUES`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from flint import arb, fmpq
+
+from derive.evidence import functions, germs, means
+from derive.evidence.conditions import CONDITIONS
+from derive.evidence.numbers import (
+    ONE,
+    ZERO,
+    Imprecise,
+    NotDecided,
+    NotDefined,
+    NotPolynomial,
+    Number,
+    Scalar,
+    Series,
+    add,
+    bits,
+    decided_sign,
+    derivative,
+    differ,
+    epsilons,
+    integer_power,
+    inverse,
+    jumps,
+    mul,
+    neg,
+    poisoned,
+    rational,
+    sign,
+    slope,
+    standard,
+)
+from derive.evidence.places import Entry, Evaluation, Letters, Limiting, Operator, Replaced, Scope
+from derive.kernel.context import Context
+from derive.term import Term
+
+Piecewise = Callable[[Evaluation, Term, list[Number]], Number]
+
+
+def scope(context: Context) -> Scope:
+    """The context, with the meaning of all operators."""
+    return Scope(context, VALUES, CONDITIONS)
+
+
+def _all_parts(parts: Iterable[Callable[[], Number]]) -> Iterator[Number]:
+    """The values of the parts. One that is certainly undefined outweighs one that is not decided."""
+    undecided = None
+    for part in parts:
+        try:
+            value = part()
+        except NotDecided as problem:
+            undecided = undecided or problem
+        else:
+            if undecided is None:
+                yield value
+    if undecided is not None:
+        raise undecided
+
+
+def _fold(combine: Callable[[Number, Number], Number], start: Number) -> Operator:
+    def find(here: Evaluation, term: Term, letters: Letters) -> Number:
+        total = start
+        for value in _all_parts(lambda a=a: here.value(a, letters) for a in term.args):
+            total = combine(total, value)
+        return total
+
+    return find
+
+
+def _const(here: Evaluation, term: Term, letters: Letters) -> Number:
+    if term.value != "pi":
+        raise NotDefined("infinity is not a number")
+    return arb.pi()
+
+
+def _var(here: Evaluation, term: Term, letters: Letters) -> Number:
+    return here.entry((term.value, here.subscripts(term, letters)))
+
+
+def _def(here: Evaluation, term: Term, letters: Letters) -> Number:
+    subscripts = here.subscripts(term, letters)
+    definition = here.scope.definitions[term.value]
+
+    def find(place: Evaluation) -> Number:
+        return place.value(definition.body, {**here.fixed, **dict(zip(definition.letters, subscripts, strict=True))})
+
+    return here.remembered((term.value, subscripts), term, find)
+
+
+def _div(here: Evaluation, term: Term, letters: Letters) -> Number:
+    top, bottom = _all_parts(lambda a=a: here.value(a, letters) for a in term.args)
+    return mul(top, inverse(bottom))
+
+
+def _at_edge(here: Evaluation, term: Term, value: Number) -> bool:
+    """Whether a root leaves its domain around the point, though not in the direction of a derivative."""
+    return bool(here.active) and not isinstance(value, Series) and sign(value) == 0 and here.scope.varies(term)
+
+
+def _pow(here: Evaluation, term: Term, letters: Letters) -> Number:
+    base, exponent = _all_parts(lambda a=a: here.value(a, letters) for a in term.args)
+    if isinstance(exponent, Series) and exponent.random:
+        raise NotPolynomial
+    if here.active and here.scope.varies(term.args[1]) and sign(standard(base)) != 1:
+        raise NotDecided("whether a real power is given by one formula around the point")
+    if isinstance(exponent, fmpq) and exponent.q == 1 and exponent >= 0:
+        return integer_power(base, int(exponent.p))
+    if _at_edge(here, term.args[0], base):
+        raise NotDecided("whether a power is defined around the point")
+    return functions.power(base, exponent)
+
+
+def _fn(here: Evaluation, term: Term, letters: Letters) -> Number:
+    values = list(_all_parts(lambda a=a: here.value(a, letters) for a in term.args))
+    name = term.value
+    if name in functions.FUNCTIONS:
+        return functions.apply(name, values[0])
+    if name == "sqrt" and _at_edge(here, term.args[0], values[0]):
+        raise NotDecided("whether a square root is defined around the point")
+    return PIECEWISE[name](here, term, values)
+
+
+def _abs(here: Evaluation, term: Term, values: list[Number]) -> Number:
+    (x,) = values
+    at = standard(x)
+    if not here.active:
+        return abs(at)
+    return _greatest(here, [x, neg(x)], same=False, discrete=not here.scope.varies(term))
+
+
+def _sign(here: Evaluation, term: Term, values: list[Number]) -> Number:
+    (x,) = values
+    found = decided_sign(standard(x))
+    if not here.active or not here.scope.varies(term) or (found and not jumps(x)):
+        return fmpq(found)
+    certain = {} if found else {bit: bool(_slope_sign(x, bit)) for bit in bits(here.active & ~here.edge)}
+    return poisoned(fmpq(found), here.active, certain, jump=True)
+
+
+def _slope_sign(x: Number, bit: int) -> int | None:
+    found = slope(x, bit)
+    return sign(found) if isinstance(found, (fmpq, arb)) else None
+
+
+def _greatest(here: Evaluation, values: list[Number], same: bool, discrete: bool) -> Number:
+    """The greatest value. `same`: all of them are one function, so nothing switches; `discrete`: none varies."""
+    places = [standard(v) for v in values]
+    if same or len(values) == 1:
+        return values[0]
+    if not here.active or discrete:
+        top = places[0]
+        for place in places[1:]:
+            top = _greater(top, place)
+        return top
+    first = [v for v, p in zip(values, places, strict=True) if not any(sign(q - p) == 1 for q in places)]
+    jump = any(jumps(v) for v in values)
+    if len(first) == 1 and not jump:
+        return first[0]
+    top = standard(first[0])
+    if not all(isinstance(standard(v), fmpq) and standard(v) == top for v in first):
+        raise Imprecise("which of several values is the greatest")
+    certain = {
+        bit: not jump and any(differ(slope(v, bit), slope(first[0], bit)) for v in first)
+        for bit in bits(here.active & ~here.edge)
+    }
+    return poisoned(top, here.active, certain, jump)
+
+
+def _greater(a: Scalar, b: Scalar) -> Scalar:
+    if isinstance(a, (fmpq, arb)) and isinstance(b, (fmpq, arb)):
+        exact = isinstance(a, fmpq) and isinstance(b, fmpq)
+        return max(a, b) if exact else arb(a).max(arb(b))
+    return a if decided_sign(a - b) >= 0 else b
+
+
+def _two(largest: bool) -> Piecewise:
+    def find(here: Evaluation, term: Term, values: list[Number]) -> Number:
+        same, discrete = term.args[0] is term.args[1], not here.scope.varies(term)
+        found = _greatest(here, values if largest else [neg(v) for v in values], same, discrete)
+        return found if largest else neg(found)
+
+    return find
+
+
+def _relu(here: Evaluation, term: Term, values: list[Number]) -> Number:
+    return _greatest(here, [*values, ZERO], same=False, discrete=not here.scope.varies(term))
+
+
+PIECEWISE: dict[str, Piecewise] = {
+    "sqrt": lambda here, term, values: functions.sqrt(values[0]),
+    "abs": _abs,
+    "sign": _sign,
+    "relu": _relu,
+    "max": _two(True),
+    "min": _two(False),
+}
+
+
+def _memoised(find: Operator) -> Operator:
+    def operator(here: Evaluation, term: Term, letters: Letters) -> Number:
+        key = (term, tuple(here.letter(k, letters) for k in sorted(term.letters, key=lambda k: k.value)))
+        return here.remembered(key, term, lambda place: find(place, term, letters))
+
+    return operator
+
+
+def _binder(combine: Callable[[Number, Number], Number], start: Number) -> Operator:
+    def find(here: Evaluation, term: Term, letters: Letters) -> Number:
+        body, total = term.args[0], start
+        for value in _all_parts(lambda k=k: here.value(body, k) for k in here.selected(term, letters)):
+            total = combine(total, value)
+        return total
+
+    return find
+
+
+def _candidates(here: Evaluation, term: Term, letters: Letters) -> tuple[list[Letters], list[Number]]:
+    chosen = list(here.selected(term, letters))
+    if not chosen:
+        raise NotDefined(f"an empty {term.op}")
+    return chosen, list(_all_parts(lambda k=k: here.value(term.args[0], k) for k in chosen))
+
+
+def _extreme(largest: bool) -> Operator:
+    def find(here: Evaluation, term: Term, letters: Letters) -> Number:
+        _, values = _candidates(here, term, letters)
+        same = term.args[0].letters.isdisjoint(term.bound)
+        discrete = not here.scope.varies(term.args[0])
+        found = _greatest(here, values if largest else [neg(v) for v in values], same, discrete)
+        return found if largest else neg(found)
+
+    return find
+
+
+def _argmax(here: Evaluation, term: Term, letters: Letters) -> Number:
+    chosen, values = _candidates(here, term, letters)
+    places = [standard(v) for v in values]
+    if here.active and any(jumps(v) for v in values):
+        raise NotDecided("where the maximum is attained around the point")
+    best = 0
+    for j, place in enumerate(places[1:], 1):
+        side = decided_sign(place - places[best])
+        if side == 0 and here.active and here.scope.varies(term.args[0]):
+            raise NotDecided("where the maximum is attained around the point")
+        best = j if side > 0 else best
+    return fmpq(chosen[best][term.bound[0]])
+
+
+def _delta(here: Evaluation, term: Term, letters: Letters) -> Number:
+    i, j = here.subscripts(term, letters)
+    return ONE if i == j else ZERO
+
+
+def _where(here: Evaluation, term: Term, letters: Letters) -> Number:
+    condition, then, otherwise = term.args
+    found = here.judge(condition, letters)
+    value = here.value(then if found.truth else otherwise, letters)
+    if not here.active or found.stable or then is otherwise:
+        return value
+    at = standard(value)
+    try:
+        other = here.value(otherwise if found.truth else then, letters)
+    except (NotDefined, NotDecided):
+        return poisoned(at, here.active, {}, jump=True)
+    apart = differ(at, standard(other))
+    # A point taken out of a smooth function is no corner of it: an equality tells by a jump only.
+    corner = found.relation not in ("==", "!=")
+    certain = {
+        bit: found.crossing.get(bit, False) and (apart or (corner and differ(slope(value, bit), slope(other, bit))))
+        for bit in bits(here.active & ~here.edge)
+    }
+    equal = isinstance(at, fmpq) and isinstance(standard(other), fmpq) and not apart
+    return poisoned(at, here.active, certain, jump=not equal)
+
+
+def _diff(here: Evaluation, term: Term, letters: Letters) -> Number:
+    body, by = term.args
+    child = here.differentiating((by.value, here.subscripts(by, letters)))
+    return derivative(child.value(body, letters), child.bit)
+
+
+def _at(here: Evaluation, term: Term, letters: Letters) -> Number:
+    return Replaced(here, term, letters).value(term.args[0], letters)
+
+
+def _limit(here: Evaluation, term: Term, letters: Letters) -> Number:
+    body, by, point = term.args
+    place: Evaluation | None = here
+    while place is not None:
+        if isinstance(place, Limiting):
+            raise NotDecided("a limit of a limit")
+        place = place.parent
+    if point.op == "const" or (point.op == "neg" and point.args[0].op == "const" and point.args[0].value == "oo"):
+        at, sides = None, (1 if point.op == "const" else -1,)
+    else:
+        at, sides = here.value(point, letters), SIDES[term.value]
+    if isinstance(at, Series):
+        raise NotDecided("a limit at a point that varies")
+    if here.scope.context.declarations[by.value].kind != "real" and (at is None or sign(at) != 1) and -1 in sides:
+        raise NotDecided("a limit from outside what is declared")
+    entry = (by.value, here.subscripts(by, letters))
+    found = [_one_sided(here, body, entry, germs.toward(at, side), letters) for side in sides]
+    if len(found) == 2:
+        gap = sign(found[0] - found[1])
+        if gap:
+            raise NotDefined("a limit that differs from the two sides")
+        if gap is None:
+            raise Imprecise("whether the two one-sided limits agree")
+    return found[0]
+
+
+SIDES = {"+": (1,), "-": (-1,), "": (1, -1)}
+
+
+def _one_sided(here: Evaluation, body: Term, entry: Entry, value: germs.Germ, letters: Letters) -> Scalar:
+    found = Limiting(here, entry, value).value(body, letters)
+    if isinstance(found, Series) and epsilons(found):
+        raise NotDecided("the derivative of a limit")
+    return germs.limit(standard(found))
+
+
+VALUES: dict[str, Operator] = {
+    "num": lambda here, term, letters: rational(term.value),
+    "const": _const,
+    "size": lambda here, term, letters: fmpq(here.sizes[term.value]),
+    "index": lambda here, term, letters: fmpq(here.letter(term, letters)),
+    "var": _var,
+    "def": _def,
+    "add": _fold(add, ZERO),
+    "mul": _fold(mul, ONE),
+    "neg": lambda here, term, letters: neg(here.value(term.args[0], letters)),
+    "div": _div,
+    "pow": _pow,
+    "fn": _fn,
+    "sum": _memoised(_binder(add, ZERO)),
+    "prod": _memoised(_binder(mul, ONE)),
+    "max": _memoised(_extreme(True)),
+    "min": _memoised(_extreme(False)),
+    "argmax": _memoised(_argmax),
+    "delta": _delta,
+    "where": _where,
+    "diff": _memoised(_diff),
+    "at": _memoised(_at),
+    "limit": _memoised(_limit),
+    "E": _memoised(means.expectation),
+    "Var": _memoised(means.variance),
+    "Cov": _memoised(means.covariance),
+}

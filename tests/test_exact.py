@@ -1,0 +1,89 @@
+"""Agreement at sizes 1 to 4: true, contradicted, or not told."""
+
+from __future__ import annotations
+
+import pytest
+
+from derive.evidence.exact import holds_at_small_sizes
+from derive.language import loads
+
+HEAD = '''"""Claims to check at small sizes."""
+n: axis
+m: axis
+x: real
+u: positive
+z: real[n]
+w: nonnegative[n]
+X: real[n, m]
+q: random(mean=0, variance=u)[n]
+g: normal(0, 1)
+s[i] = exp(z[i]) / sum(exp(z[k]) for k in n)
+'''
+
+
+def verdict(text, *given):
+    body = "".join(f"    assume({g})\n" for g in given) + f"    assert {text}\n"
+    theory = loads(f"{HEAD}\n\ndef claim():\n{body}")
+    theorem = theory["claim"]
+    return holds_at_small_sizes(theorem.claims[-1].condition, theory.context(theorem), 20.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ("diff(s[i], z[j]) == s[i]*(delta(i, j) - s[j])",),
+        ("sum(s[i] for i in n) == 1",),
+        ("s[i] > 0",),
+        ("sum(w[k] for k in n) == 1", "sum(w[k] for k in n) == 1"),
+        ("Var(sum(q[i] for i in n)) == n*u",),
+        ("diff(sum(X[i, j]**2 for i in n for j in m), X[a, b]) == 2*X[a, b]",),
+        ("sqrt(x**2) == abs(x)",),
+        ("log(x**2) == 2*log(abs(x))",),
+        ("z[i] == z[i] and x == x",),
+        ("all(w[k] >= 0 for k in n)",),
+        ("z[i] - z[j] == -(z[j] - z[i])", "i != j"),
+        ("1/(n - 1)*(n - 1) == 1",),
+        ("exp(z[i])**2 >= exp(2*z[i])",),
+        ("limit(exp(-u), u, oo) == 0",),
+    ],
+    ids=lambda t: t[0],
+)
+def test_true_claims_agree(text):
+    assert verdict(*text) is True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ("diff(s[i], z[j]) == s[i]*(delta(i, j) + s[j])",),
+        ("sum(s[i] for i in n) == 1 + 1/10**35",),
+        ("Var(sum(q[i] for i in n)) == n**2*u",),
+        ("sqrt(x**2) == x",),
+        ("s[i] == 1/n", "n >= 2"),
+        ("sum(z[k] for k in n) == z[i] + z[j]", "i != j"),
+        ("z[i] == z[i] and x == x + 1",),
+        ("all(w[k] == 0 for k in n)",),
+        ("u == sqrt(-u)**2 + 2*u",),
+        ("n <= 3",),
+        ("limit(exp(-u), u, oo) == u",),
+    ],
+    ids=lambda t: t[0],
+)
+def test_false_claims_are_contradicted(text):
+    assert verdict(*text) is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ("limit(sin(u), u, oo) == 0",),
+        ("E(1/(1 + g**2)) == 1",),
+        ("x == x", "x > 0", "x < 0"),
+        ("log(-u) == 1",),
+        ("exp(z[i])**2 > exp(2*z[i])",),
+        ("n == n", "n > 4"),
+    ],
+    ids=lambda t: t[0],
+)
+def test_what_cannot_be_evaluated_is_not_told(text):
+    assert verdict(*text) is None

@@ -1,0 +1,312 @@
+"""Refutation: false claims get a counterexample that can be replayed, true ones never do."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from time import perf_counter
+
+import pytest
+
+from derive.evidence.enclosure import Enclosed, Undefined, evaluate, holds, point
+from derive.evidence.refute import refute, vacuous, witness
+from derive.evidence.second import cross_check
+from derive.language import loads
+from derive.term import index
+
+HEAD = '''"""Claims to refute."""
+n: axis
+m: axis
+x: real
+y: real
+u: positive
+v: nonnegative
+c: bit
+k0: integer
+z: real[n]
+w: nonnegative[n]
+A: real[n, n]
+B: real[n, m]
+mask: bit[n, n]
+t: index[n][m]
+s[i] = exp(z[i]) / sum(exp(z[k]) for k in n)
+'''
+
+RANDOM = (
+    HEAD
+    + """
+m4: real
+q: random(mean=0, variance=1)[n]
+r: random(mean=0, variance=1)[n]
+p: random(mean=x, variance=u)[n]
+g: normal(y, v)[n]
+U: uniform(0, u)
+sg: rademacher[n]
+h[j]: random(mean=z[j], variance=w[j])
+"""
+)
+
+
+def claim(text, *given, head=HEAD):
+    """The condition and the context of one claim."""
+    body = "".join(f"    assume({g})\n" for g in given) + f"    assert {text}\n"
+    theory = loads(f"{head}\n\ndef claim():\n{body}")
+    theorem = theory["claim"]
+    return theorem.claims[-1].condition, theory.context(theorem)
+
+
+def counterexample(text, *given, head=HEAD):
+    return refute(*claim(text, *given, head=head), 5.0)
+
+
+def replayed(condition, context, found):
+    """The two sides again, from the numbers of the counterexample alone."""
+    letters = {k: found["indices"][k.value[0]] for k in condition.letters | context.letters}
+    values, sizes = found["values"], {**dict.fromkeys(context.axes, 1), **found["sizes"]}
+    for hypothesis in context.hypotheses:
+        if hypothesis.letters <= set(letters):
+            assert holds(point(context, sizes, values, letters), hypothesis, letters) is True
+    return [evaluate(side, context, sizes, values, letters) for side in condition.args], sizes, letters
+
+
+FALSE = [
+    ("sqrt(x**2) == x",),
+    ("1 == x/x",),
+    ("x == exp(log(x))",),
+    ("x**0 == 0",),
+    ("0**x == 0",),
+    ("diff(x**2, x) == 2.000000000001*x",),
+    ("sin(x)**2 + cos(x)**2 == 1.000000000001",),
+    ("diff(s[i], z[j]) == -s[i]*s[j]",),
+    ("diff(s[i], z[j]) == delta(i, j)*s[i]*(1 - s[i])",),
+    ("s[i]*(1 - s[i]) == prod(s[k] for k in n)",),
+    ("diff(-sum(w[k]*log(s[k]) for k in n), z[i]) == s[i] - w[i]",),
+    ("diff(sum(w[k] for k in n), w[i]) == 0", "sum(w[k] for k in n) == 1"),
+    ("sum(A[i, j] for i in n for j in n if j <= i) == sum(A[i, j] for j in n for i in n if i <= j)",),
+    ("sum(B[t[p], p] for p in m) == 0",),
+    ("sum(z[k] for k in n if mask[i, k]) == sum(z[k] for k in n)",),
+    ("max(z[k] for k in n if k != i) >= z[i]",),
+    ("at(diff(x**3, x), x, x**2) == diff(at(x**3, x, x**2), x)",),
+    ("sign(x) == diff(abs(x), x)",),
+    ("where(x > 0, 1, 0) == diff(relu(x), x)",),
+    ("x*(1 - x) >= 1/4", "0 < x < 1"),
+    ("x*y == 2", "x*y == 1"),
+    ("w[i] == 1/n", "sum(w[k] for k in n) == 1"),
+    ("z[i] == 0", "sum(z[k]**2 for k in n) == 1"),
+    ("A[i, j] == 0", "A[i, j] == A[j, i]"),
+    ("A[i, i] == 1", "A[i, j] == -A[j, i]"),
+    ("A[i, j] == 1/n", "sum(A[i, k] for k in n) == 1", "sum(A[k, j] for k in n) == 1"),
+    ("A[i, j] == delta(i, j)", "sum(A[i, k]*A[j, k] for k in n) == delta(i, j)"),
+    ("z[i] < z[j]", "all(z[i] < z[j] for i in n for j in n if i > j)"),
+    ("n < 5", "n >= 3"),
+    ("z[i] == z[j]", "n >= 3", "i < j"),
+    ("z[1] == 2", "z == [2, 1, 0.5, -1]"),
+    ("c == k0",),
+    ("limit(exp(z[i]/u)/sum(exp(z[k]/u) for k in n), u, oo) == 1",),
+    ("0 == limit(1/x, x, 0)",),
+    ("lgamma(x + 1) == lgamma(x)", "x > 0"),
+]
+
+FALSE_IN_THE_MEAN = [
+    ("E(sum((p[i] - sum(p[k] for k in n)/n)**2 for i in n)/n) == u",),
+    ("Var(sum(sg[i] for i in n)) == n**2",),
+    ("E(q[i]*q[j]) == 0",),
+    ("E(q[i]**4) == 3",),
+    ("E(abs(q[i])) == 1",),
+    ("Var(q[i]**2) == m4", "E(q[i]**4) == m4"),
+    ("E(q[i]**3) == 0", "E(q[i]**4) == 3"),
+    ("E((g[i] - y)**6) == 14*v**3",),
+    ("Var(U) == u**2/11",),
+    ("E(relu(g[i] - y)) == v/sqrt(2*pi)",),
+    ("E(exp(g[i])) == exp(y + v)",),
+    ("Var(h[i]) == z[i]",),
+    ("Var(p[i]*q[i]) == Var(p[i])*Var(q[i])",),
+    ("Var(sum(p[i]*q[i] for i in n)) == n*u",),
+    ("1 == E(q[i]/q[i])",),
+    ("diff(E((q[i]*y)**2), y) == y",),
+    ("E(max(sg[i] for i in n)) == 0",),
+]
+
+TRUE = [
+    ("sqrt(x**2) == abs(x)",),
+    ("x/x == 1",),
+    ("exp(log(x)) == x",),
+    ("diff(x**2, x) == 2*x",),
+    ("diff(s[i], z[j]) == s[i]*(delta(i, j) - s[j])",),
+    ("diff(s[i], z[j], z[k]) == s[i]*((delta(i, j) - s[j])*(delta(i, k) - s[k]) - s[j]*(delta(j, k) - s[k]))",),
+    ("at(s[i], z[k], z[k] - max(z[l] for l in n)) == s[i]",),
+    ("diff(abs(x), x) == sign(x)",),
+    ("diff(relu(x), x) == where(x > 0, 1, 0)",),
+    ("diff(where(abs(x) <= u, x**2/2, u*(abs(x) - u/2)), x) == max(min(x, u), -u)",),
+    ("1 == diff(min(x, x), x)",),
+    ("diff(max(z[k] for k in n), z[i]) == delta(i, argmax(z[k] for k in n))",),
+    ("diff(x**y, x) == y*x**(y - 1)",),
+    ("2*x == diff(abs(x)**2, x)",),
+    ("sum(delta(t[p], i) for i in n for p in m) == m",),
+    ("x*(1 - x) > 0", "0 < x < 1"),
+    ("sum(w[k] for k in n) == 1", "sum(w[k] for k in n) == 1"),
+    ("sum(A[i, k]**2 for k in n) == 1", "sum(A[i, k]*A[j, k] for k in n) == delta(i, j)"),
+    ("x == x + 1", "x > 0", "x < 0"),
+    ("z[1] == 1", "z == [2, 1, 0.5, -1]"),
+    ("limit(exp(z[i]/u)/sum(exp(z[k]/u) for k in n), u, oo) == 1/n",),
+    ("1 == limit(sin(x), x, oo)",),
+]
+
+TRUE_IN_THE_MEAN = [
+    ("E(q[i]*q[j]) == delta(i, j)",),
+    ("Var(sum(q[i]*r[i] for i in n)/sqrt(n)) == 1",),
+    ("Var(q[i]**2) == m4 - 1", "E(q[i]**4) == m4"),
+    ("E((g[i] - y)**4) == 3*v**2",),
+    ("Var(U) == u**2/12",),
+    ("E(relu(g[i] - y)) == sqrt(v)/sqrt(2*pi)",),
+    ("E(exp(g[i])) == exp(y + v/2)",),
+    ("Var(sum(h[i] for i in n)) == sum(w[i] for i in n)",),
+    ("Cov(p[i], p[j]) == delta(i, j)*u",),
+    ("E(max(sg[i] for i in n)) == 1 - 2/2**n",),
+]
+
+
+@pytest.mark.parametrize("text", FALSE, ids=lambda t: t[0])
+def test_a_false_claim_is_refuted_by_numbers_that_can_be_replayed(text):
+    check_replay(*claim(*text))
+
+
+@pytest.mark.parametrize("text", FALSE_IN_THE_MEAN, ids=lambda t: t[0])
+def test_a_false_claim_about_means_is_refuted_by_explicit_laws(text):
+    check_replay(*claim(*text, head=RANDOM))
+
+
+def check_replay(condition, context):
+    start = perf_counter()
+    found = refute(condition, context, 5.0)
+    assert perf_counter() - start < 2
+    assert found is not None
+    (left, right), sizes, letters = replayed(condition, context, found)
+    assert isinstance(left, Enclosed)
+    low, high = map(Fraction, found["left"])
+    assert low <= left.high
+    assert left.low <= high
+    if found["right"] is None:
+        assert isinstance(right, Undefined)
+        assert found["undefined"] == f"right: {right.reason}"
+    else:
+        assert left.high < right.low or right.high < left.low or (left.exact and left == right)
+        assert cross_check(condition.args[0], context, sizes, found["values"], letters) in (True, False)
+
+
+@pytest.mark.parametrize("text", TRUE, ids=lambda t: t[0])
+def test_a_true_claim_is_not_refuted_and_the_search_ends_by_itself(text):
+    start = perf_counter()
+    assert counterexample(*text) is None
+    assert perf_counter() - start < 4  # a bound on the work, with room for a slow machine
+
+
+@pytest.mark.parametrize("text", TRUE_IN_THE_MEAN, ids=lambda t: t[0])
+def test_a_true_claim_about_means_is_not_refuted(text):
+    assert counterexample(*text, head=RANDOM) is None
+
+
+# -- what a counterexample looks like --------------------------------------------------------------------------------
+
+
+def test_the_smallest_sizes_and_simplest_values_come_first():
+    found = counterexample("diff(s[i], z[j]) == -s[i]*s[j]")
+    assert found == {
+        "sizes": {"n": 1},
+        "values": {"z": ["0"]},
+        "indices": {"i": 0, "j": 0},
+        "left": ["0", "0"],
+        "right": ["-1", "-1"],
+    }
+
+
+def test_an_undefined_right_side_is_named():
+    found = counterexample("1 == sum(exp(z[k]) for k in n if k != i)/sum(exp(z[k]) for k in n if k != i)")
+    assert found["sizes"] == {"n": 1}
+    assert found["right"] is None
+    assert found["undefined"] == "right: division by zero"
+
+
+def test_an_undefined_left_side_is_no_counterexample():
+    assert counterexample("x/x - 1/x*x == 0") is None
+    assert counterexample("log(x) == log(x)") is None
+    assert counterexample("log(x) == log(x) + x**2") is not None
+
+
+def test_laws_are_shown_by_their_atoms():
+    found = counterexample("Var(sum(sg[i] for i in n)) == n**2", head=RANDOM)
+    assert found["values"]["sg"] == [{"value": "-1", "probability": "1/2"}, {"value": "1", "probability": "1/2"}]
+    found = counterexample("Var(h[i]) == z[i]", head=RANDOM)
+    atoms = found["values"]["h"][0]
+    assert sum(Fraction(a["probability"]) for a in atoms) == 1
+    assert sum(Fraction(a["probability"]) * Fraction(a["value"]) for a in atoms) == Fraction(found["values"]["z"][0])
+
+
+def test_enclosures_are_shown_with_digits_enough_to_tell_them_apart():
+    found = counterexample("exp(x) == exp(x) + 1/10**40")
+    assert found is not None
+    assert Fraction(found["left"][1]) < Fraction(found["right"][0])
+
+
+def test_logical_claims_are_refuted_where_they_are_certainly_false():
+    assert counterexample("x > 0 or x < 0")["values"] == {"x": "0"}
+    assert counterexample("not x == 1") is not None
+    assert counterexample("all(1 == z[k]/z[k] for k in n)")["indices"] == {"k": 0}
+    assert counterexample("any(z[k] > z[i] for k in n)") is not None
+    assert counterexample("x >= 0 or x < 0") is None
+    assert counterexample("any(z[k] >= z[i] for k in n)") is None
+
+
+def test_the_same_seed_gives_the_same_counterexample():
+    condition, context = claim("w[i] == 1/n", "sum(w[k] for k in n) == 1")
+    assert refute(condition, context, 5.0, seed=3) == refute(condition, context, 5.0, seed=3)
+
+
+def test_no_time_means_no_counterexample():
+    assert refute(*claim("x == 1"), 0.0) is None
+
+
+# -- hypotheses ------------------------------------------------------------------------------------------------------
+
+FIXED = HEAD + "own: index[n]\nloss = -log(s[own])\n"
+
+
+def test_a_declared_index_is_one_and_not_all():
+    one_hot = ("w[own] == 1", "all(w[k] == 0 for k in n if k != own)")
+    assert counterexample("diff(loss, z[i]) == s[i] - w[i]", *one_hot, head=FIXED) is None
+    found = counterexample("diff(loss, z[i]) == s[i] + w[i]", *one_hot, "n >= 2", head=FIXED)
+    assert found["values"]["w"].count("1") == 1
+    assert set(found["indices"]) == {"i", "own"}
+
+
+def test_parameters_of_a_law_are_limited_even_where_the_law_is_not_used():
+    assert counterexample("x <= 1", head=HEAD + "be: bernoulli(x)\n") is None
+    assert counterexample("x <= 1") is not None
+
+
+def test_index_hypotheses_restrict_the_letters_of_the_claim():
+    assert counterexample("sum(delta(i, k)*delta(j, k) for k in n) == 0", "i != j") is None
+    assert counterexample("sum(delta(i, k)*delta(j, k) for k in n) == 0") is not None
+    assert counterexample("z[i]*z[j] == 0", "i != j") is not None
+
+
+def test_hypotheses_that_contradict_each_other_are_found():
+    assert vacuous(claim("x == x", "x > 0", "x < 0")[1], 5.0)
+    assert vacuous(claim("x == x", "sum(w[k] for k in n) == -1")[1], 5.0)
+    assert vacuous(claim("z[i] == z[i]", "i != i")[1], 5.0)
+    assert not vacuous(claim("x == x", "x > 0", "x < 1/2")[1], 5.0)
+    assert not vacuous(claim("x == x", "sum(w[k] for k in n) == 1", "n >= 3")[1], 5.0)
+    assert not vacuous(claim("x == x", "sum(w[k] for k in n if k != i) == 1")[1], 5.0)
+
+
+def test_an_empty_domain_has_no_witness():
+    condition, context = claim("log(-x**2) == 1")
+    assert witness(context, condition, 5.0) is None
+    condition, context = claim("log(x) == 1")
+    assert Fraction(witness(context, condition, 5.0)["values"]["x"]) > 0
+
+
+def test_counterexample_letters_are_those_of_the_claim():
+    condition, context = claim("z[i] <= z[j]", "i != j")
+    found = refute(condition, context, 5.0)
+    assert condition.letters == {index("i", "n"), index("j", "n")}
+    assert found["indices"]["i"] != found["indices"]["j"]
