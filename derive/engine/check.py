@@ -8,11 +8,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from derive.engine.prove import Attempt, prove
-from derive.engine.verdict import ORDER, ClaimResult, TheoremResult, TheoryResult
+from derive.engine.verdict import ClaimResult, TheoremResult, TheoryResult
+from derive.kernel.check import pure_index
 from derive.kernel.context import Context, Lemma
+from derive.kernel.normal import Normal
 from derive.kernel.proof import Rejected
 from derive.language.theory import Claim, Theorem, Theory
-from derive.term import Term, subterms
+from derive.term import Term, subterms, transform
 
 RECURSION = 20_000  # Python frames; pure Python calls use no C stack
 REFUTE_SECONDS = 6.0
@@ -74,31 +76,43 @@ def lemma_sources(theory: Theory) -> dict[str, tuple[Theory, Theorem]]:
     return found
 
 
+def lemmas_of(theory: Theory, theorem: Theorem) -> list[Lemma]:
+    """The theorem's claims as lemmas for others, its own definitions unfolded."""
+    nf = Normal(theory.context(theorem))
+    local = {d.name for d in theorem.definitions}
+
+    def unfold(t: Term) -> Term | None:
+        return nf.unfold(t) if t.op == "def" and t.value in local else None
+
+    found = []
+    for number, claim in enumerate(theorem.claims, 1):
+        condition = claim.condition
+        while condition.names & local:
+            condition = transform(condition, unfold)
+        found.append(Lemma(theorem.name, condition, theorem.hypotheses, theorem.declarations, theorem.name, number))
+    return found
+
+
 def check_theorem(theory: Theory, theorem: Theorem, verdicts: dict[str, str], timeout: float) -> TheoremResult:
     """Check the theorem's claims in order; earlier ones serve the later ones as lemmas."""
     claims: list[ClaimResult] = []
     own: list[Lemma] = []
     sources = lemma_sources(theory)
-    for number, claim in enumerate(theorem.claims):
-        lemmas = list(own)
-        weak = []
-        for name in claim.by:
-            for other in sources[name][1].claims if name in sources else ():
-                lemma_theorem = sources[name][1]
-                lemmas.append(Lemma(name, other.condition, lemma_theorem.hypotheses, lemma_theorem.declarations))
-            if verdicts.get(name, "proved") != "proved":
-                weak.append(name)
-        context = theory.context(theorem, tuple(lemmas))
+    for number, claim in enumerate(theorem.claims, 1):
+        named = [lemma for name in claim.by if name in sources for lemma in lemmas_of(*sources[name])]
+        context = theory.context(theorem, (*own, *named))
         result = check_claim(claim, context, timeout)
-        if result.verdict == "proved" and result.account is not None:
-            through = [name for name in weak if name in result.account.lemmas]
-            unproved = [c for c in claims if c.verdict != "proved" and f"claim {c.claim.line}" in result.account.lemmas]
-            if through or unproved:
-                names = ", ".join(through) or f"the claim in line {unproved[0].claim.line}"
-                result = replace(result, verdict="undecided", reason=f"rests on {names}, which is not proved")
+        if result.account is not None:
+            weak = [n for n in claim.by if n in result.account.lemmas and verdicts.get(n, "proved") != "proved"]
+            if weak:
+                reason = f"rests on {', '.join(weak)}, which is not proved"
+                result = replace(result, verdict="undecided", reason=reason, proof=None, account=None)
+            else:  # only the lemmas that were used are kept: what the proof rests on, and no more
+                result = replace(result, context=context if result.account.lemmas else theory.context(theorem))
         claims.append(result)
         if result.verdict == "proved":
-            own.append(Lemma(f"claim {number + 1}", claim.condition))
+            restrictions = tuple(h for h in context.hypotheses if pure_index(h, context))
+            own.append(Lemma(f"claim {number}", claim.condition, restrictions, (), theorem.name, number))
     used = {h for c in claims for h in c.hypotheses}
     every = all(c.verdict == "proved" for c in claims)
     unused = tuple(h for h in theorem.hypotheses if h not in used) if every else ()
@@ -224,6 +238,3 @@ def readable(term: Term) -> Term:
         return rebuild(t, [walk(a) for a in t.args])
 
     return walk(term)
-
-
-__all__ = ["ORDER", "check_theory"]

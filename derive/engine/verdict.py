@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from derive.kernel.context import Context
 from derive.kernel.proof import Account, Proof
 from derive.language.theory import Claim, Theorem, Theory
 from derive.term import Term
@@ -24,6 +25,7 @@ class ClaimResult:
     counterexample: dict[str, Any] | None = None
     hypotheses: tuple[Term, ...] = ()  # those the proof used
     seconds: float = 0.0
+    context: Context | None = None  # what the proof rests on, for the certificate
 
 
 @dataclass(frozen=True)

@@ -320,9 +320,19 @@ def instance(ground: Ground, account: Account, use: Use) -> tuple[Term, Term]:
     lemma = ground.context.lemmas[use.number]
     if lemma.condition.op != "cmp" or lemma.condition.value != "==":
         raise Rejected(f"lemma {lemma.name} is not an equation")
-    if lemma.hypotheses or lemma.variables:
-        raise Rejected(f"lemma {lemma.name} has hypotheses or variables of its own")
     mapping = dict(use.letters)
+    for v in lemma.variables:
+        own = ground.context.declarations.get(v.name)
+        if own is None or (own.kind, own.axes, own.law) != (v.kind, v.axes, v.law):
+            raise Rejected(f"lemma {lemma.name} speaks of another {v.name}")
+    for h in lemma.hypotheses:
+        known = (
+            ground.full.holds(substitute(h, mapping))
+            if pure_index(h, ground.context)
+            else h in ground.context.hypotheses
+        )
+        if not known:
+            raise Rejected(f"a hypothesis of lemma {lemma.name} is not met")
     if any(k.value[1] != axis_of(ground, v) for k, v in mapping.items()):
         raise Rejected("a letter of the lemma is replaced by something of another axis")
     for need in domain.needs(ground.plain, substitute(lemma.condition.args[0], mapping), "~"):

@@ -48,17 +48,18 @@ class Definition:
 
 @dataclass(frozen=True)
 class Lemma:
-    """A claim proved before: a condition that holds for all its free letters and all values of its own variables.
+    """A claim proved before: claim `number` of `theorem`. It holds for all its free letters and all values of `variables`.
 
-    `variables` are the theorem's own arguments, which an instance may replace by terms; `hypotheses` are the theorem's
-    own, which an instance must meet.
+    `hypotheses` are its own: what speaks of indices alone must hold for the letters of an instance, the others must be
+    hypotheses of the theorem that uses it. Its theorem's own definitions are unfolded in the condition.
     """
 
     name: str
     condition: Term
     hypotheses: tuple[Term, ...] = ()
     variables: tuple[Declaration, ...] = ()
-    definitions: tuple[Definition, ...] = ()
+    theorem: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True)

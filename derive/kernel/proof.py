@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from derive.term import Term
+from derive.term import TRUE, Term
 
 
 class Rejected(Exception):
@@ -47,16 +47,56 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Cite:
+    """A comparison that is known, put to use: `line` of the proof, its letters replaced.
+
+    Lines count from 0; -1, -2, … are the facts that the claim starts from, the first one first.
+    """
+
+    line: int
+    letters: tuple[tuple[Term, Term], ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """The term sum(multiplier * (left - right of each cited comparison) for over if where), whose sign is known."""
+
+    multiplier: Term
+    cites: tuple[Cite, ...] = ()
+    over: tuple[Term, ...] = ()
+    where: Term = TRUE
+
+
+@dataclass(frozen=True)
+class Line:
+    """A comparison on the way to an order: `condition` holds for all `letters` that satisfy `where`.
+
+    `rule` names a row of `kernel.order.ROWS`, with `values` for its letters and a cite (or None: judged by signs) for
+    each premise; or one of the procedures `combination`, `extremum`, `case_distinction`, `lemma`.
+    """
+
+    condition: Term
+    rule: str
+    values: tuple[Term, ...] = ()
+    parts: tuple[Part, ...] = ()
+    cites: tuple[Cite | None, ...] = ()
+    letters: tuple[Term, ...] = ()
+    where: Term = TRUE
+    uses: tuple[Use, ...] = ()
+
+
+@dataclass(frozen=True)
 class Proof:
     """A derivation of a claim: from its left side, step by step, to its right side.
 
     For an order (`a >= b`) or a logical claim `steps` is the chain from the left side as far as it goes; the rest is
-    judged by the kernel's sign rules.
+    the last of the `lines`, or judged by the kernel's sign rules alone.
     """
 
     claim: Term
     steps: tuple[Step, ...] = ()
     uses: tuple[Use, ...] = ()  # for the closing judgement
+    lines: tuple[Line, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from derive.term import MINUS_ONE, NONLOCAL, TRUE, Term, add, neg, negation, replace_variable, subterms
+from derive.kernel import sums
+from derive.term import MINUS_ONE, NONLOCAL, TRUE, Term, add, neg, negation, replace_variable, size, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -96,14 +97,8 @@ def _form(nf: Normal, term: Term) -> int:
     if op == "where":
         then, other = nf.under(args[0]), nf.under(negation(args[0]))
         return (sign(then, args[1]) if then else 0) | (sign(other, args[2]) if other else 0) or ANY
-    if op == "sum":
-        body = sign(nf, args[0])
-        return body | ZERO if args[1] is not TRUE or body & NEG and body & POS else body
-    if op == "prod":
-        body = sign(nf, args[0])
-        return body if body in (POS, POS | ZERO) else ANY
-    if op in ("max", "min"):
-        return sign(nf, args[0]) if args[1] is TRUE else ANY
+    if op in ("sum", "prod", "max", "min"):
+        return _binder(nf, term)
     if op == "E":
         return sign(nf, args[0])
     if op == "at":  # on the body as written, where it can be
@@ -115,6 +110,31 @@ def _form(nf: Normal, term: Term) -> int:
     if op == "Var":
         return POS | ZERO
     return ANY
+
+
+def _binder(nf: Normal, term: Term) -> int:
+    """The signs of a sum, product or extremum: what is known of a fixed letter says nothing of a bound one."""
+    letters, body, filter_ = sums.opened(nf, term)
+    here = nf.under(filter_)
+    filled = here is not None and nonempty(here, letters, filter_)
+    signs = sign(here, body) if here is not None else ZERO
+    if term.op == "sum":
+        return signs if filled and signs != NEG | POS else signs | ZERO
+    if term.op == "prod":
+        return signs if signs in (POS, POS | ZERO) else ANY
+    return signs if filled else ANY
+
+
+def nonempty(nf: Normal, letters: tuple[Term, ...], filter_: Term) -> bool:
+    """Whether a filter leaves something: `k <= i` at k = i, `k != i` on an axis of more than one."""
+    parts = split(filter_)
+    if any(p.op != "cmp" or set(letters).isdisjoint(p.args) for p in parts):
+        return False
+    if all(p.value == "!=" for p in parts):
+        return all(nf.least(size(k.value[1])) > sum(k in p.args for p in parts) for k in letters)
+    others = {a for p in parts for a in p.args} - set(letters)
+    places = [a for a in others if a.op == "index" and a.value[1] == letters[0].value[1]]
+    return len(letters) == len(others) == len(places) == 1 and all(p.value in ("<=", ">=", "==") for p in parts)
 
 
 def _power(nf: Normal, base: Term, exponent: Term) -> int:
