@@ -184,6 +184,7 @@ class Normal:
         self.partitions: dict[tuple[Term, ...], Poly] = {}
         self.leads: dict[Term, tuple[Mono, int | Fraction] | None] = {}
         self.inner: dict[object, Normal | None] = {}
+        self.depth = 0
         self.refreshed = False
         self.ties: dict[Term, Term] = {}
         self.install()
@@ -1357,36 +1358,41 @@ class Normal:
         u = self.bare(u)
         if not signs & NEG:  # u >= 0
             return add_to({UNIT: 1}, self.zero(u), -1)
-        if len(u) == 1:
-            return self.positive_product(u)
-        flipped = scaled(u, -1)
+        content, rest = self.content(u, 1)
+        if content or len(rest) == 1:
+            return self.positive_product(content, rest)
         if u[min(u, key=mono_key)] < 0:
-            return add_to(add_to({UNIT: 1}, self.positive(flipped), -1), self.zero(u), -1)
+            return add_to(add_to({UNIT: 1}, self.positive(scaled(u, -1)), -1), self.zero(u), -1)
         return self.atom(where(cmp(">", self.term(u), NOUGHT), ONE, NOUGHT))
 
-    def positive_product(self, u: Poly) -> Poly:
-        """[c a b … > 0] by the signs of the factors."""
-        ((mono, c),) = u.items()
-        if len(mono) == 1 and next(iter(mono))[1] == 1:
-            ((a, _),) = mono
-            up = self.atom(where(cmp(">", a, NOUGHT), ONE, NOUGHT))
-            return up if c > 0 else add_to(add_to({UNIT: 1}, up, -1), self.zero({mono: 1}), -1)
-        plus: Poly = {UNIT: 1}  # the indicator that the product so far is positive, and that it is negative
-        minus: Poly = {}
-        for a, e in sorted(mono, key=lambda p: key(p[0])):
-            base = self.poly(a) if a.op == "add" else self.atom(a)
-            if isinstance(e, int):
+    def positive_product(self, content: Mono, rest: Poly) -> Poly:
+        """[c a b … (rest) > 0] by the signs of the factors."""
+        scale: int | Fraction = 1
+        if len(rest) == 1:
+            content, scale, rest = joined(content, rest)
+        factors = [
+            (self.poly(a) if a.op == "add" else self.atom(a), a, e) for a, e in sorted(content, key=lambda p: key(p[0]))
+        ]
+        if rest != {UNIT: 1}:
+            factors.append((rest, self.term(rest), 1))
+        plus: Poly = {UNIT: 1} if scale > 0 else {}  # the indicators that the product so far is positive, negative
+        minus: Poly = {UNIT: 1} if scale < 0 else {}
+        for base, a, e in factors:
+            if not isinstance(e, int):  # a real power: positive or 0
+                whole = a if e == 1 else power(a, e if isinstance(e, Term) else num(e))
+                up, down = self.atom(where(cmp(">", whole, NOUGHT), ONE, NOUGHT)), {}
+            elif len(factors) == 1 and e == 1:
+                up = self.atom(where(cmp(">", a, NOUGHT), ONE, NOUGHT))
+                down = add_to(add_to({UNIT: 1}, up, -1), self.zero(base), -1) if scale < 0 else {}
+            else:
                 up, down = self.positive(base), self.positive(scaled(base, -1))
-            else:  # a real power is positive or 0
-                whole: Poly = {frozenset({(a, e)}): 1}
-                return self.atom(where(cmp(">", self.term(u), NOUGHT), ONE, NOUGHT)) if whole == u else self.positive(u)
-            if e % 2 == 0:
-                up, down = add_to(dict(up), down), {}
+                if e % 2 == 0:
+                    up, down = add_to(dict(up), down), {}
             plus, minus = (
                 add_to(self.mul(plus, up), self.mul(minus, down)),
                 add_to(self.mul(plus, down), self.mul(minus, up)),
             )
-        return plus if c > 0 else minus
+        return plus
 
     def zero(self, u: Poly) -> Poly:
         """[u = 0]."""
@@ -1504,4 +1510,4 @@ def letter_key(term: Term) -> tuple[str, str]:
     if term.op != "index":
         return key(term)
     name = term.value[0]
-    return ("", f"@{10**6 - int(name[1:])}" if name[0] == "@" else name)
+    return ("", f"@{999_999 - int(name[1:]):06d}" if name[0] == "@" else name)

@@ -11,7 +11,8 @@ from itertools import islice, permutations
 from itertools import product as cartesian
 from typing import TYPE_CHECKING
 
-from derive.term import FALSE, ONE, TRUE, Term, cmp, index, make, neg, num, over, size, substitute
+from derive.kernel.proof import Rejected
+from derive.term import FALSE, ONE, TRUE, Term, both, cmp, index, make, neg, num, over, size, substitute
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 UNIT: Mono = frozenset()
 MAX_LABELLINGS = 150
+MAX_DEPTH = 60  # of sums opened inside sums
 
 _heights: dict[Term, int] = {}
 
@@ -84,7 +86,13 @@ def _sum_mono(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     if found is None:
         if nf.tick is not None:
             nf.tick()
-        found = nf.sums[slot] = _sum_one(nf, letters, mono)
+        nf.depth += 1
+        try:
+            if nf.depth > MAX_DEPTH:
+                raise Rejected("sums fall apart and together without end")
+            found = nf.sums[slot] = _sum_one(nf, letters, mono)
+        finally:
+            nf.depth -= 1
     return found
 
 
@@ -156,7 +164,7 @@ def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
             return {}
         (c,) = values
         if not connected(best[1], frozenset(best[2])):  # the renaming brought a delta
-            return scaled(_sum_mono(nf, frozenset(best[2]), best[1]), c)
+            return scaled(_again(nf, best[2], best[1]), c)
         return {frozenset({(make("sum", (nf.term({best[1]: 1}), TRUE), None, best[2]), 1)}): c}  # type: ignore[dict-item]
     assert fallback is not None
     total: Poly = {}
@@ -164,8 +172,15 @@ def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
         if connected(m, frozenset(fallback[1])):
             add_to(total, {frozenset({(make("sum", (nf.term({m: 1}), TRUE), None, fallback[1]), 1)}): c})
         else:
-            add_to(total, _sum_mono(nf, frozenset(fallback[1]), m), c)
+            add_to(total, _again(nf, fallback[1], m), c)
     return total
+
+
+def _again(nf: Normal, letters: tuple[Term, ...], mono: Mono) -> Poly:
+    """The sum of a monomial with canonical letters that falls apart: opened once more, so that inner letters come first."""
+    taken = frozenset().union(*(letters_of(p) for p in mono)) | frozenset(letters)
+    new = unused(nf, letters, taken)
+    return sum_over(nf, new, nf.rename_mono(mono, dict(zip(letters, new, strict=True))))
 
 
 def connected(mono: Mono, letters: frozenset[Term]) -> bool:
@@ -286,15 +301,19 @@ def _product_atom(nf: Normal, k: Term, factor: Term, filter_: Term) -> Poly:
 
     parts = list(filter_.args) if filter_.op == "and" else [] if filter_ is TRUE else [filter_]
     for part in parts:
-        if part.op == "cmp" and part.value == "!=" and k in part.args:
-            j = part.args[1] if part.args[0] is k else part.args[0]
-            there = substitute(factor, {k: j})
-            if j.op == "index" and j is not k and nf.certain(nf.canonical(there)):
-                left = [p for p in parts if p is not part]
-                rest = make("and", left) if len(left) > 1 else left[0] if left else TRUE
-                taken = nf.condition(substitute(rest, {k: j}))
-                cut = add_to(nf.mul(taken, nf.power(nf.poly(there), {ONE_MONO: -1})), {ONE_MONO: 1})
-                return nf.mul(_product_atom(nf, k, factor, rest), add_to(cut, taken, -1))
+        if part.op != "cmp" or k not in part.args or part.value not in ("!=", "<=", ">="):
+            continue
+        j = part.args[1] if part.args[0] is k else part.args[0]
+        there = substitute(factor, {k: j})
+        if j.op != "index" or j is k or (part.value == "!=" and not nf.certain(nf.canonical(there))):
+            continue
+        strict = [] if part.value == "!=" else [cmp(part.value[0], *part.args)]
+        left = [p for p in parts if p is not part]
+        taken = nf.condition(both(*(substitute(p, {k: j}) for p in left)))
+        # The factor at k = j, put in or taken out, where the rest of the filter lets it.
+        once = nf.mul(taken, nf.power(nf.poly(there), {ONE_MONO: -1 if part.value == "!=" else 1}))
+        change = add_to(add_to(dict(once), {ONE_MONO: 1}), taken, -1)
+        return nf.mul(_product_atom(nf, k, factor, both(*left, *strict)), change)
     bound, inner, condition = _canonical_binder(nf, (k,), factor, filter_)
     return nf.atom(make("prod", (inner, condition), None, bound))
 
