@@ -102,10 +102,8 @@ def _form(nf: Normal, term: Term) -> int:
     if op == "E":
         return sign(nf, args[0])
     if op == "at":  # on the body as written, where it can be
-        plain = args[0]
-        while plain.op == "def":
-            plain = nf.unfold(plain)
-        if not any(t.op in NONLOCAL or t.op == "def" for t in subterms(plain)):
+        plain = nf.opened(args[0])
+        if not any(t.op in NONLOCAL for t in subterms(plain)):
             return sign(nf.anywhere(term.value), replace_variable(plain, term.value, term.bound, args[1]))
     if op == "Var":
         return POS | ZERO

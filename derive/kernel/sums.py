@@ -12,7 +12,7 @@ from itertools import product as cartesian
 from typing import TYPE_CHECKING
 
 from derive.kernel.proof import Rejected
-from derive.term import FALSE, ONE, TRUE, Term, both, cmp, index, make, neg, num, over, size, substitute
+from derive.term import FALSE, ONE, TRUE, Term, both, cmp, index, make, neg, num, over, size, subterms, substitute
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
@@ -43,14 +43,8 @@ def opened(nf: Normal, term: Term) -> tuple[tuple[Term, ...], Term, Term]:
 
 def unused(nf: Normal, bound: tuple[Term, ...], taken: frozenset[Term]) -> tuple[Term, ...]:
     """New letters for the bound ones. A letter that a guard speaks of is never used again: it is another letter."""
-    names = {t.value[0] for t in taken | nf.guarded}
-    result: list[Term] = []
-    number = 0
-    while len(result) < len(bound):
-        if f"@{number}" not in names:
-            result.append(index(f"@{number}", bound[len(result)].value[1]))
-        number += 1
-    return tuple(result)
+    first = max((int(t.value[0][1:]) + 1 for t in taken | nf.guarded if t.value[0][0] == "@"), default=0)
+    return tuple(index(f"@{first + p}", k.value[1]) for p, k in enumerate(bound))
 
 
 def level_above(nf: Normal, *terms: Term) -> int:
@@ -236,7 +230,13 @@ def _labellings(letters: frozenset[Term], mono: Mono) -> object:
     if len(start) == 1:
         yield tuple(start)
         return
-    colours = {k: k.value[1] for k in start}
+    # Where sums over an order stand inside, the left letter of [i < j] comes first, so that renaming does not turn it
+    # round: turned, it would bring back the inner sums without end. Elsewhere the other factors decide.
+    orders = [a.args[0].args for a, _ in mono if a.op == "where" and a.args[0].value == "<"]
+    if not any(t.op == "where" for a, _ in mono if a.op != "where" for t in subterms(a)):
+        orders = []
+    place = {k: sum(b is k for _, b in orders) - sum(a is k for a, _ in orders) for k in start}
+    colours = {k: f"{place[k] + 500:03d}{k.value[1]}" for k in start}
     for _ in range(3):
         marks: dict[Term, list[str]] = {k: [] for k in start}
         for a, e in mono:
@@ -290,6 +290,8 @@ def product_over(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Ter
                     part = nf.power(_product_atom(nf, k, a, filter_), exponent)
                 result = nf.mul(result, part)
             return result
+    if len(letters) == 1:
+        return _product_atom(nf, letters[0], nf.term(body), filter_)
     bound, inner, condition = _canonical_binder(nf, letters, nf.term(body), filter_)
     return nf.atom(make("prod", (inner, condition), None, bound))
 
