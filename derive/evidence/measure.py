@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from derive.codegen import Compiled, Quantity, quantity
+from derive.codegen import Argument, Compiled, Quantity, quantity
+from derive.codegen.quantities import variables_of
 from derive.evidence.inputs import Inputs, draws, place_of, plain
 from derive.evidence.second import cross_check
 from derive.evidence.ulp import FORMATS, GUARD, Format, Reference, error, references
@@ -124,8 +125,10 @@ def compiled_variants(q: Quantity) -> dict[str, Compiled]:
 
 
 def inputs_of(q: Quantity, variants: dict[str, Compiled], form: Format, seed: int) -> Iterator[Inputs]:
-    """The inputs that the variants are measured on."""
-    arguments = {a.name: a for code in variants.values() for a in code.arguments}
+    """The inputs that the variants are measured on, for every variable that the quantity's term rests on."""
+    declared = [q.context.declarations[name] for name in variables_of(q.term, q.context)]
+    arguments = {d.name: Argument(d.name, d.name, d.kind, d.axes, d.over) for d in declared}
+    arguments |= {a.name: a for code in variants.values() for a in code.arguments}
     return draws(q.context, arguments.values(), [q.term], form.dtype, seed)
 
 

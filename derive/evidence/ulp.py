@@ -1,7 +1,7 @@
 """Errors in units of the last place, against references that are known to be correctly rounded.
 
 A reference is the enclosure of the true value, refined until both its ends round to the same number of the format
-(Ziv's loop). Inputs are the stored numbers, exactly. An error is the distance to the true value, not to the rounded one.
+(Ziv's loop). Inputs are the stored numbers, exactly. An error is the distance to the true value, not the rounded one.
 """
 
 from __future__ import annotations

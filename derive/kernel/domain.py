@@ -150,7 +150,7 @@ def _attained_once(w: Walk, t: Term, scope: Scope) -> None:
     gap = w.nf.canonical(add(substitute(body, {k: first}), neg(substitute(body, {k: second}))))
     at = make("argmax", (body, TRUE), None, t.bound)
     inner = scope.with_(letters=(*scope.letters, first), guards=(*scope.guards, cmp("!=", first, at)))
-    w.need(cmp("<", substitute(body, {k: first}), substitute(body, {k: at})), inner, changes_sign(w.nf, gap))
+    w.need(cmp("<", substitute(body, {k: first}), substitute(body, {k: at})), inner, changes_sign(w.nf, gap, gap))
 
 
 def _power(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
@@ -207,7 +207,7 @@ def _crossing(w: Walk, u: Term, scope: Scope) -> None:
     """The boundary u = 0 of abs, relu, …: no point of the domain where u changes its sign there."""
     signs = sign(w.nf, u) & sign(w.nf, w.nf.canonical(u))
     if signs & NEG and signs & POS and signs & ZERO:
-        w.need(cmp("!=", u, NOUGHT), scope, changes_sign(w.nf, w.nf.canonical(u)))
+        w.need(cmp("!=", u, NOUGHT), scope, changes_sign(w.nf, w.nf.canonical(u), u))
 
 
 def _switch(w: Walk, condition: Term, then: Term, other: Term, scope: Scope) -> None:
@@ -226,7 +226,7 @@ def _switch(w: Walk, condition: Term, then: Term, other: Term, scope: Scope) -> 
                 signs = sign(w.nf, canonical)
                 if signs & ZERO and signs != ZERO:
                     simple = part is condition and plain and part.value not in ("==", "!=")
-                    w.need(cmp("!=", u, NOUGHT), scope, simple and changes_sign(w.nf, canonical))
+                    w.need(cmp("!=", u, NOUGHT), scope, simple and changes_sign(w.nf, canonical, u))
 
 
 def _discrete(nf: Normal, term: Term) -> bool:
@@ -234,7 +234,7 @@ def _discrete(nf: Normal, term: Term) -> bool:
     return term.op == "index" or (declaration is not None and declaration.kind not in ("real", "positive"))
 
 
-def changes_sign(nf: Normal, u: Term) -> bool:
+def changes_sign(nf: Normal, u: Term, written: Term) -> bool:
     """Whether every zero of u has both signs beside it: a slope that never vanishes, or a polynomial linear in each entry.
 
     A polynomial in which no entry meets itself is harmonic, so that no zero of it is an extremum.
@@ -244,7 +244,7 @@ def changes_sign(nf: Normal, u: Term) -> bool:
         for relation in (">", "==", "<"):
             here = nf.under(cmp(relation, *atom.args[0].args))
             part = here.canonical(u) if here else ONE
-            if here and sign(here, part) & ZERO and (relation == "==" or not changes_sign(here, part)):
+            if here and sign(here, part) & ZERO and (relation == "==" or not changes_sign(here, part, part)):
                 return False
         return True
     names = sorted(dependencies(nf, u))
@@ -252,12 +252,13 @@ def changes_sign(nf: Normal, u: Term) -> bool:
     for name in names:
         if kinds.get(name) in ("real", "positive"):
             for entry in {t for t in subterms(u) if t.op == "var" and t.value == name and t.letters <= u.letters}:
-                try:
-                    slope = sign(nf, nf.canonical(differentiate(nf, u, entry)))
-                except Rejected:
-                    continue
-                if slope in (POS, NEG):
-                    return True
+                for form in (u, nf.opened(written)):  # as written it may be plain that a slope is positive
+                    try:
+                        slope = differentiate(nf, form, entry)
+                        if {sign(nf, slope), sign(nf, nf.canonical(slope))} & {POS, NEG}:
+                            return True
+                    except Rejected:
+                        continue
     if not all(kind in ("real", "positive") for kind in kinds.values()):
         return False
     return all(_linear(m) for m in nf.poly(u))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import isqrt
+from math import ceil, floor, isqrt
 
 from derive.kernel.proof import Rejected
 
@@ -62,6 +62,9 @@ class Interval:
 
     def point(self, value: Fraction | int) -> Interval:
         return self.make(value, value)
+
+    def times(self, factor: Fraction | int) -> Interval:
+        return self * self.point(factor)
 
     def __add__(self, other: Interval) -> Interval:
         return self.make(self.low + other.low, self.high + other.high)
@@ -122,11 +125,16 @@ def nested(x: Interval, terms: int, factor: Callable[[int], Fraction]) -> Interv
     """1 + x f1 (1 + x f2 (1 + …)), cut after so many terms, for positive factors with |x| f <= 1/2 in all later ones.
 
     The tail that is cut lies between 0 and 2: below 1 + 1/2 + 1/4 + … for x > 0, and for x < 0 it alternates and falls.
+    The numbers are integers in units of 2^-bits.
     """
-    result = Interval(Fraction(0), Fraction(2), x.bits)
+    one = 1 << x.bits
+    ends = floor(x.low * one), ceil(x.high * one)
+    low, high = 0, 2 * one
     for n in range(terms, 0, -1):
-        result = x.point(1) + x * result * x.point(factor(n))
-    return result
+        top, bottom = factor(n).as_integer_ratio()
+        products = [a * b * top for a in ends for b in (low, high)]
+        low, high = one + (min(products) >> x.bits) // bottom, one - (-max(products) >> x.bits) // bottom
+    return x.make(Fraction(low, one), Fraction(high, one))
 
 
 def monotone(f: Callable[[Interval], Interval]) -> Callable[[Interval], Interval]:
@@ -144,20 +152,20 @@ def monotone(f: Callable[[Interval], Interval]) -> Callable[[Interval], Interval
 
 @monotone
 def exp(x: Interval) -> Interval:
-    """exp(r) by its series, |r| < 2^-m, squared until it is exp(x)."""
+    """2^k exp(r / 2^m)^(2^m) with x = k log 2 + r, by the series of exp at r / 2^m."""
     if x.low <= 0:
         if x.low < -LARGEST // 2:
             return Interval(Fraction(0), Fraction(1, 1 << LARGEST // 2), x.bits)  # exp(-a) < 2^-a
         return x.point(1) / exp(-x) if x.low else x.point(1)
     if x.low > LARGEST:
         raise Rejected(TOO_LARGE)
-    m = isqrt(x.bits)
-    halvings = max(0, length(x.low) + m + 1)
-    r = x.low / (1 << halvings)
-    result = nested(Interval(r, r, x.bits + 2 * halvings), x.bits // m + 2, lambda n: Fraction(1, n))
-    for _ in range(halvings):
+    m, bits = isqrt(x.bits), x.bits + 2 * isqrt(x.bits) + LARGEST.bit_length()
+    k = int(x.low / log_two(64).high)
+    r = (Interval(x.low, x.low, bits) - log_two(bits).times(k)).times(Fraction(1, 1 << m))
+    result = nested(r, x.bits // m + 2, lambda n: Fraction(1, n))
+    for _ in range(m):
         result = result * result
-    return x.make(result.low, result.high)
+    return x.make(result.low * 2**k, result.high * 2**k)
 
 
 def artanh(z: Interval) -> Interval:
@@ -173,14 +181,14 @@ def arctan_small(z: Interval) -> Interval:
 @lru_cache(maxsize=64)
 def log_two(bits: int) -> Interval:
     third = Interval(Fraction(1, 3), Fraction(1, 3), bits)
-    return artanh(third) + artanh(third)
+    return artanh(third).times(2)
 
 
 @lru_cache(maxsize=64)
 def pi(bits: int) -> Interval:
     """16 arctan(1/5) - 4 arctan(1/239)."""
     fifth, other = (arctan_small(Interval(Fraction(1, n), Fraction(1, n), bits)) for n in (5, 239))
-    return fifth * fifth.point(16) - other * other.point(4)
+    return fifth.times(16) - other.times(4)
 
 
 @monotone
@@ -193,7 +201,7 @@ def log(x: Interval) -> Interval:
     k = length(x.low)
     z = (x.low - Fraction(2) ** k) / (x.low + Fraction(2) ** k)
     half = artanh(Interval(z, z, x.bits))
-    return half + half + log_two(x.bits) * x.point(k)
+    return half.times(2) + log_two(x.bits).times(k)
 
 
 @monotone
@@ -217,9 +225,9 @@ def circular(x: Interval, quarters: int) -> Interval:
     bits = x.bits + max(0, length(middle)) + 8
     if bits > 2 * EXACT:
         raise Rejected(TOO_LARGE)
-    quarter = pi(bits) * Interval(Fraction(1, 2), Fraction(1, 2), bits)
+    quarter = pi(bits).times(Fraction(1, 2))
     turns = round(middle / quarter.low)
-    r = Interval(middle, middle, bits) - quarter * quarter.point(turns)
+    r = Interval(middle, middle, bits) - quarter.times(turns)
     if abs(r).high > 1:
         raise Imprecise
     odd = (turns + quarters) % 2
@@ -235,7 +243,7 @@ def arctan(x: Interval) -> Interval:
     one, z = x.point(1), x
     for _ in range(3):
         z = z / (one + sqrt(one + z * z))
-    return arctan_small(z) * x.point(8)
+    return arctan_small(z).times(8)
 
 
 @monotone
@@ -247,8 +255,8 @@ def erf(x: Interval) -> Interval:
     if square.low > x.bits:
         return x.make((x.point(1) - exp(-square)).low, 1)
     terms = 8 * int(square.high) + x.bits
-    series = nested(square * x.point(2), terms, lambda n: Fraction(1, 2 * n + 1))
-    return x * x.point(2) * exp(-square) / sqrt(pi(x.bits)) * series
+    series = nested(square.times(2), terms, lambda n: Fraction(1, 2 * n + 1))
+    return x.times(2) * exp(-square) / sqrt(pi(x.bits)) * series
 
 
 def tanh(x: Interval) -> Interval:

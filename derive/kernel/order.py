@@ -1,35 +1,367 @@
-"""Claims that are no equations: orders and logical conditions, judged by signs under the known facts."""
+"""Orders: lines of comparisons, each a row at its values or a combination of known ones, that end in the claim.
+
+Nothing is searched for here. A line says which comparisons it uses, at which letters, with which multipliers; the
+kernel multiplies out, compares normal forms and judges the signs of the multipliers.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from derive.kernel.normal import UNIT, add_to
-from derive.kernel.proof import Account, Proof, Rejected
-from derive.kernel.signs import RELATION, difference, sign
-from derive.term import Term, cmp
+from derive.kernel import domain
+from derive.kernel.normal import UNIT, Normal, Poly, add_to
+from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected, Use
+from derive.kernel.rules import instantiate, meta
+from derive.kernel.signs import (
+    FLIP,
+    NEG,
+    POS,
+    RELATION,
+    ZERO,
+    Fact,
+    add_signs,
+    difference,
+    mul_signs,
+    nonempty,
+    sign,
+    split,
+)
+from derive.term import (
+    ONE,
+    PI,
+    TRUE,
+    TWO,
+    Term,
+    add,
+    cmp,
+    div,
+    fn,
+    make,
+    mul,
+    neg,
+    negation,
+    over,
+    power,
+    sub,
+    substitute,
+    subterms,
+)
+from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
     from derive.kernel.check import Ground
 
 
+@dataclass(frozen=True)
+class Row:
+    """`conclusion` holds for all values of the letters U, V, P that satisfy the premises, in total semantics."""
+
+    name: str
+    conclusion: Term
+    premises: tuple[Term, ...]
+    citation: str
+
+
+HARDY = "Hardy, Littlewood, Polya, Inequalities"
+MONOTONE = "a function with a positive derivative increases; Spivak, Calculus, chapter 11"
+U, V, P = meta("U"), meta("V"), meta("P")
+
+
+def _above(left: Term, right: Term = NOUGHT, strict: bool = False) -> Term:
+    return cmp(">" if strict else ">=", left, right)
+
+
+def _row(name: str, conclusion: Term, *premises: Term, cite: str = HARDY) -> Row:
+    return Row(name, conclusion, premises, cite)
+
+
+# Increasing functions, with what the smaller argument must satisfy.
+INCREASING: dict[str, tuple[Term, ...]] = {
+    **dict.fromkeys(("exp", "sinh", "tanh", "sigmoid", "softplus", "atan", "erf"), ()),
+    "log": (_above(V, strict=True),),
+    "sqrt": (_above(V),),
+}
+TABLE = (
+    _row("exp_tangent", _above(fn("exp", U), add(ONE, U)), cite="the exponential lies above its tangent at 0"),
+    _row("exp_strictly_above_tangent", _above(fn("exp", U), add(ONE, U), True), cmp("!=", U, NOUGHT)),
+    _row(
+        "log_tangent",
+        _above(sub(U, ONE), fn("log", U)),
+        _above(U, strict=True),
+        cite="the logarithm lies below its tangent at 1",
+    ),
+    _row(
+        "log_strictly_below_tangent", _above(sub(U, ONE), fn("log", U), True), _above(U, strict=True), cmp("!=", U, ONE)
+    ),
+    _row("bernoulli", _above(power(add(ONE, U), P), add(ONE, mul(P, U))), _above(U, neg(ONE)), _above(P, ONE)),
+    _row(
+        "weighted_means",
+        _above(add(mul(P, U), mul(sub(ONE, P), V)), mul(power(U, P), power(V, sub(ONE, P)))),
+        *(_above(U), _above(V), _above(P), _above(ONE, P)),
+    ),
+    *(
+        _row(
+            f"{name}_{how}increasing",
+            _above(fn(name, U), fn(name, V), strict),
+            _above(U, V, strict),
+            *needs,
+            cite=MONOTONE,
+        )
+        for name, needs in INCREASING.items()
+        for how, strict in (("", False), ("strictly_", True))
+    ),
+    _row("power_increasing", _above(power(U, P), power(V, P)), _above(U, V), _above(V), _above(P)),
+    _row(
+        "power_strictly_increasing",
+        _above(power(U, P), power(V, P), True),
+        _above(U, V, True),
+        _above(V),
+        _above(P, strict=True),
+    ),
+    _row("exponent_increasing", _above(power(P, U), power(P, V)), _above(U, V), _above(P, ONE)),
+    _row("square_root_order", _above(U, V), _above(U), _above(power(U, TWO), power(V, TWO))),
+    _row("strict_square_root_order", _above(U, V, True), _above(U), _above(power(U, TWO), power(V, TWO), True)),
+    _row("absolute_value", _above(fn("abs", U), U)),
+    _row("absolute_bound", _above(U, fn("abs", V)), _above(U, V), _above(U, neg(V))),
+    _row("strict_absolute_bound", _above(U, fn("abs", V), True), _above(U, V, True), _above(U, neg(V), True)),
+    *(_row(f"{name}_at_most_one", _above(ONE, fn(name, U))) for name in ("sin", "cos")),
+    *(_row(f"{name}_at_least_minus_one", _above(fn(name, U), neg(ONE))) for name in ("sin", "cos")),
+    *(_row(f"{name}_below_argument", _above(U, fn(name, U)), _above(U)) for name in ("sin", "atan", "tanh")),
+    _row("erf_below_one", _above(ONE, fn("erf", U), True)),
+    _row("atan_below_quarter_turn", _above(div(PI, TWO), fn("atan", U), True)),
+)
+ROWS: dict[str, Row] = {row.name: row for row in TABLE}
+
+
+@dataclass
+class Board:
+    """The comparisons known so far: the facts that the claim starts from, then the lines."""
+
+    ground: Ground
+    account: Account
+    fixed: frozenset[Term]  # the letters of the claim and the declared ones: all others are bound or generalised over
+    lines: list[Fact] = field(default_factory=list)
+
+    def cited(self, here: Normal, cite: Cite, letters: frozenset[Term]) -> tuple[Term, int]:
+        """left - right of a known comparison at the letters given, and its signs."""
+        known = self.ground.full.raw_facts if cite.line < 0 else self.lines
+        place = -1 - cite.line if cite.line < 0 else cite.line
+        if place >= len(known):
+            raise Rejected("a comparison is cited before it is known")
+        fact, mapping = known[place], dict(cite.letters)
+        if set(mapping) != set(fact.letters) or any(k.value[1] != here.axis_of(v) for k, v in mapping.items()):
+            raise Rejected("a letter of a comparison is replaced by something of another axis")
+        if any(not v.letters <= letters for v in mapping.values()):
+            raise Rejected("a comparison is used at a letter that nothing binds")
+        if not all(here.holds(substitute(g, mapping)) for g in fact.guards):
+            raise Rejected("a comparison is used where it is not known to hold")
+        if fact.source.startswith("hypothesis "):
+            self.account.hypotheses.add(int(fact.source.split()[1]) - 1)
+        return substitute(fact.term, mapping), fact.signs
+
+    def worth(self, here: Normal, part: Part, letters: frozenset[Term]) -> tuple[Term, int]:
+        """The part as a term, and the signs that it can have."""
+        new = frozenset(part.over)
+        if len(new) != len(part.over) or any(k.op != "index" for k in new) or new & (letters | here.guarded):
+            raise Rejected("a sum needs letters of its own")
+        if not (part.multiplier.letters | part.where.letters <= letters | new and (new or part.where is TRUE)):
+            raise Rejected("a letter that nothing binds, or a condition without a sum")
+        inner = here.under(part.where)
+        if inner is None:
+            return NOUGHT, ZERO
+        factors, signs = [part.multiplier], sign(inner, part.multiplier)
+        for cite in part.cites:
+            term, one = self.cited(inner, cite, letters | new)
+            factors.append(term)
+            signs = mul_signs(signs, one)
+        if new and (signs == NEG | POS or not (part.where is TRUE or nonempty(inner, part.over, part.where))):
+            signs |= ZERO
+        return over("sum", mul(*factors), *part.over, where=part.where), signs
+
+    def line(self, line: Line) -> Fact:
+        """What the line says, checked."""
+        ground, letters = self.ground, self.fixed | frozenset(line.letters)
+        condition = line.condition
+        if condition.op != "cmp" or condition.value not in RELATION:
+            raise Rejected("a line is a comparison")
+        if len(letters) != len(self.fixed) + len(line.letters) or any(k.op != "index" for k in line.letters):
+            raise Rejected("a line needs letters of its own")
+        for t in (line.where, *condition.args, *line.values, *(p.multiplier for p in line.parts)):
+            self.settled(t)
+        if not frozenset().union(*(t.letters for t in (condition, line.where, *line.values))) <= letters:
+            raise Rejected("a letter that nothing binds")
+        here, term, wanted = ground.full.under(line.where), difference(condition), RELATION[condition.value]
+        if here is not None and PROCEDURES.get(line.rule, _by_row)(self, here, line, term, letters) & ~wanted:
+            raise Rejected(f"{line.rule} does not give {condition.value}")
+        self.account.rules[line.rule] = self.account.rules.get(line.rule, 0) + 1
+        return Fact(term, wanted, frozenset(line.letters), tuple(split(line.where)), line.rule)
+
+    def settled(self, term: Term) -> None:
+        """Raise Rejected for a malformed term, or a mean in it that is not known to exist."""
+        from derive.kernel.check import well_formed
+
+        well_formed(term, self.ground.context)
+        if any(d.law is not None for d in self.ground.context.declarations.values()):
+            for need in domain.needs(self.ground.plain, term):
+                means = need.condition.op in ("E", "Var", "Cov")
+                if means and domain.reason(self.ground.full, need, self.ground.known) is None:
+                    raise Rejected("a mean that may not exist")
+
+    def follows(self, nf: Normal, condition: Term) -> bool:
+        """Whether the condition holds by signs, or is one of the lines."""
+        op, args = condition.op, condition.args
+        if op == "and":
+            return all(self.follows(nf, a) for a in args)
+        if op == "or":
+            other = nf.under(negation(args[0]))
+            rest = make("or", args[1:]) if len(args) > 2 else args[1]
+            return other is None or self.follows(other, rest)
+        if op != "cmp":
+            return nf.condition(condition) == {UNIT: 1}
+        wanted, gap = RELATION[condition.value], difference(condition)
+        if not nf.compare(condition) & ~wanted:
+            return True
+        ready = [k for k in self.lines if not k.letters and not k.signs & ~wanted and all(map(nf.holds, k.guards))]
+        return any(nf.equal(k.term, gap) for k in reversed(ready))
+
+
+def _by_row(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
+    """An elementary inequality at its values, each premise a known comparison or judged by signs."""
+    row = ROWS.get(line.rule)
+    if row is None:
+        raise Rejected(f"there is no rule {line.rule}")
+    names = [m for m in (U, V, P) if m in subterms(row.conclusion)]
+    cites = line.cites or (None,) * len(row.premises)
+    if len(line.values) != len(names) or len(cites) != len(row.premises):
+        raise Rejected(f"{line.rule} takes {len(names)} values and {len(row.premises)} premises")
+    found: dict[str, object] = dict(zip((m.value for m in names), line.values, strict=True))
+    for pattern, cite in zip(row.premises, cites, strict=True):
+        premise = instantiate(pattern, found)
+        signs = here.compare(premise)
+        if cite is not None:
+            known, signs = board.cited(here, cite, letters)
+            if not here.equal(known, difference(premise)):
+                raise Rejected(f"this is no premise of {line.rule}")
+        if signs & ~RELATION[premise.value]:
+            raise Rejected(f"a premise of {line.rule} is not known to hold")
+    conclusion = instantiate(row.conclusion, found)
+    if not here.equal(term, difference(conclusion)):
+        raise Rejected(f"{line.rule} says something else")
+    return RELATION[conclusion.value]
+
+
+def _combination(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
+    """left - right, times a value of one sign where one is given, as a sum of parts."""
+    scale = line.values[0] if line.values else ONE
+    side, signs = sign(here, scale), ZERO
+    if side not in (POS, NEG):
+        raise Rejected("the sign of a factor is not known")
+    gap: Poly = dict(here.poly(mul(scale, term)))
+    for part in line.parts:
+        value, one = board.worth(here, part, letters)
+        gap, signs = add_to(gap, here.poly(value), -1), add_signs(signs, one)
+    rest = here.term(gap)
+    for g in here.guards:  # equal letters are one letter
+        if g.op == "cmp" and g.value == "==" and g.args[0].op == "index" and g.args[0] not in g.args[1].letters:
+            rest = substitute(rest, {g.args[0]: g.args[1]})
+    if not here.is_zero(here.poly(rest)):
+        raise Rejected("the parts do not add up")
+    return signs if side == POS else FLIP[signs]
+
+
+def _extremum(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
+    """A maximum is at least each of the values, a minimum at most."""
+    top, places = line.values[0] if line.values else NOUGHT, line.values[1:]
+    if top.op not in ("max", "min") or len(places) != len(top.bound):
+        raise Rejected("extremum takes a maximum or minimum and a place for each letter")
+    mapping = dict(zip(top.bound, places, strict=True))
+    if any(k.value[1] != here.axis_of(p) for k, p in mapping.items()) or not here.holds(
+        substitute(top.args[1], mapping)
+    ):
+        raise Rejected("the place is none of those that the extremum is over")
+    value = substitute(top.args[0], mapping)
+    if not here.equal(term, sub(top, value) if top.op == "max" else sub(value, top)):
+        raise Rejected("extremum says something else")
+    return POS | ZERO
+
+
+def _cases(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
+    """The comparison holds where a condition does, and where it does not."""
+    if len(line.values) != 1 or len(line.cites) != 2:
+        raise Rejected("case_distinction takes a condition and two comparisons")
+    signs = 0
+    for cell, cite in zip((line.values[0], negation(line.values[0])), line.cites, strict=True):
+        inner = here.under(cell)
+        if inner is not None and cite is not None:
+            known, one = board.cited(inner, cite, letters)
+            if not inner.equal(known, term):
+                raise Rejected("the case is about something else")
+            signs |= one
+        elif inner is not None:
+            signs |= sign(inner, term) & sign(inner, inner.canonical(term))
+    return signs
+
+
+def _lemma(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
+    """An earlier claim at the letters given."""
+    if len(line.uses) != 1 or any(not v.letters <= letters for _, v in line.uses[0].letters):
+        raise Rejected("the line must name one lemma, at letters that something binds")
+    condition = lemma_condition(board.ground, board.account, line.uses[0])
+    if condition.op != "cmp" or not condition.letters <= letters or not here.equal(term, difference(condition)):
+        raise Rejected("this is not what the lemma says")
+    return RELATION[condition.value]
+
+
+def lemma_condition(ground: Ground, account: Account, use: Use) -> Term:
+    """The earlier claim that a use refers to, at its letters. Raises Rejected unless its hypotheses are met there."""
+    from derive.kernel.check import pure_index
+
+    if not 0 <= use.number < len(ground.context.lemmas):
+        raise Rejected("there is no such lemma")
+    lemma, mapping = ground.context.lemmas[use.number], dict(use.letters)
+    for v in lemma.variables:
+        own = ground.context.declarations.get(v.name)
+        if own is None or (own.kind, own.axes, own.law) != (v.kind, v.axes, v.law):
+            raise Rejected(f"lemma {lemma.name} speaks of another {v.name}")
+    if any(k in ground.context.letters or k.value[1] != ground.plain.axis_of(v) for k, v in mapping.items()):
+        raise Rejected("a letter of the lemma is replaced by something of another axis")
+    for h in lemma.hypotheses:
+        at_letters = pure_index(h, ground.context)
+        if not (ground.full.holds(substitute(h, mapping)) if at_letters else h in ground.context.hypotheses):
+            raise Rejected(f"a hypothesis of lemma {lemma.name} is not met")
+    condition = substitute(lemma.condition, mapping)
+    for need in domain.needs(ground.plain, condition.args[0], "~") if condition.op == "cmp" else ():
+        if domain.reason(ground.full, need, ground.known) is None:
+            raise Rejected(f"lemma {lemma.name} is used where its left side may be undefined")
+    account.lemmas.add(lemma.name)
+    return condition
+
+
+PROCEDURES = {"combination": _combination, "extremum": _extremum, "case_distinction": _cases, "lemma": _lemma}
+
+
+def established(ground: Ground, proof: Proof, account: Account) -> Board:
+    """The lines of the proof, checked one after the other."""
+    board = Board(ground, account, ground.claim.letters | ground.context.letters)
+    for number, line in enumerate(proof.lines, len(proof.steps) + 1):
+        try:
+            board.lines.append(board.line(line))
+        except Rejected as why:
+            raise Rejected(why.reason, number) from None
+    return board
+
+
 def judge(ground: Ground, proof: Proof, current: Term, account: Account) -> None:
     """Raise Rejected unless the claim `current relation right` follows; `current` equals the claim's left side."""
-    from derive.kernel.check import add_uses
-
-    claim, nf = ground.claim, ground.full
-    right = claim.args[1]
-    signs = sign(nf, gap := difference(cmp(claim.value, current, right)))
-    if signs & ~RELATION[claim.value]:
-        signs &= sign(nf, nf.canonical(gap))
-    for use in proof.uses:
-        shifted = add_to(dict(nf.poly(gap)), add_uses(ground, account, [use]), -1)  # type: ignore[arg-type]
-        signs &= sign(nf, nf.term(shifted))
-    if signs & ~RELATION[claim.value]:
+    claim = cmp(ground.claim.value, current, ground.claim.args[1])
+    board = established(ground, proof, account)
+    if not claim.letters <= board.fixed or not board.follows(ground.full, claim):
         raise Rejected(f"the sign of the difference is not known to make the two sides {claim.value}")
 
 
-def judge_condition(ground: Ground, claim: Term) -> None:
+def judge_condition(ground: Ground, claim: Term, proof: Proof | None = None, account: Account | None = None) -> None:
     """Raise Rejected unless a logical combination of conditions follows."""
-    if ground.full.condition(claim) != {UNIT: 1}:
+    board = established(ground, proof or Proof(claim), account or Account())
+    if not board.follows(ground.full, claim):
         raise Rejected("the condition does not follow")
