@@ -32,22 +32,31 @@ def prove(claim: Term, context: Context, tick: Callable[[], None] | None = None)
         if body.op != "cmp" or body.value != "==":
             plain = order.find(ground, claim)
             return Attempt(plain, check(plain, context, tick))
-        uses = known_sum(ground)
-        if uses is None:
-            left, right = body.args
-            gap = ground.full.term(add_to(dict(ground.full.poly(left)), ground.full.poly(right), -1))
-            return Attempt(reason="no derivation was found", gap=gap)
-        plain = Proof(claim, (Step("algebra", body.args[1], uses=uses),))
-        account = check(plain, context, tick)
     except Rejected as why:
         return Attempt(reason=str(why))
+    plain, gap, reason = identity(ground, claim)
+    uses = plain.steps[0].uses if plain is not None else ()
     shown = steps.derive(ground, claim, uses)
-    if shown is not None and len(shown.steps) > 1:
-        try:
-            return Attempt(shown, check(shown, context, tick))
-        except Rejected:
-            pass  # the textbook's way does not get through here; the identity stands
-    return Attempt(plain, account)
+    for proof in (shown if shown is not None and len(shown.steps) > 1 else None, plain):
+        if proof is not None:
+            try:  # the textbook's way, if it gets through; else the identity by itself
+                return Attempt(proof, check(proof, context, tick))
+            except Rejected as why:
+                reason = str(why) if proof is plain else reason
+    return Attempt(reason=reason, gap=gap)
+
+
+def identity(ground: Ground, claim: Term) -> tuple[Proof | None, Term | None, str]:
+    """The equation as one step of algebra; where there is none, what is left of left - right, and why."""
+    left, right = ground.claim.args
+    try:
+        uses = known_sum(ground)
+        if uses is not None:
+            return Proof(claim, (Step("algebra", right, uses=uses),)), None, ""
+        gap = ground.full.term(add_to(dict(ground.full.poly(left)), ground.full.poly(right), -1))
+    except Rejected as why:
+        return None, None, str(why)
+    return None, gap, "no derivation was found"
 
 
 def known_sum(ground: Ground) -> tuple[Use, ...] | None:

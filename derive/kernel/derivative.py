@@ -86,7 +86,7 @@ def differentiate(nf: Normal, term: Term, entry: Term) -> Term:
                 mul(*(delta(a, b) for a, b in zip(args, entry.args, strict=True))) if t.value == entry.value else ZERO
             )
         if op == "def":
-            return d(nf.unfold(t))
+            return make("diff", (t, entry)) if nf.closed else d(nf.unfold(t))
         if op == "add":
             return add(*(x for a in args if (x := d(a)) is not ZERO))
         if op == "neg":

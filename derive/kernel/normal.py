@@ -152,7 +152,7 @@ def mono_key(mono: Mono) -> tuple[object, ...]:
 class Normal:
     """The normal form of terms under one set of facts.
 
-    `letters` are held fixed by nobody here; `steady` is False under a derivative, where what holds at the point only
+    `closed` leaves definitions as they are. `steady` is False under a derivative, where what holds at the point only
     (a nonstrict fact, a variable equal to a value) must not be used. `loose` names variables whose declared kind is
     not assumed. `tick` is called now and then and may raise to stop the work.
     """
@@ -165,8 +165,10 @@ class Normal:
         guards: tuple[Term, ...] = (),
         steady: bool = True,
         loose: frozenset[str] = frozenset(),
+        closed: bool = False,
         tick: Callable[[], None] | None = None,
     ):
+        self.closed = closed
         self.context, self.guards, self.steady, self.loose, self.tick = context, guards, steady, loose, tick
         self.guarded = frozenset().union(*(g.letters for g in guards)) if guards else frozenset()
         self.raw_facts = tuple(facts)
@@ -372,7 +374,14 @@ class Normal:
             and not (self.index_like(g.args[0]) and self.index_like(g.args[1]))
             and (self.steady or g.value in ("<", ">", "!="))  # under a derivative only what holds around the point
         ]
-        made = Normal(self.context, guards=self.guards + guards, steady=self.steady, loose=self.loose, tick=self.tick)
+        made = Normal(
+            self.context,
+            guards=self.guards + guards,
+            steady=self.steady,
+            loose=self.loose,
+            closed=self.closed,
+            tick=self.tick,
+        )
         made.raw_facts = self.raw_facts + tuple(facts)
         made.ties = dict(self.ties)
         for g in guards:  # in a case i = j one letter stands for both
@@ -401,12 +410,17 @@ class Normal:
         """The normal form that assumes nothing of the variable, whose entries are about to be replaced."""
         return self._bare("anywhere", self.loose | {name}, True)
 
+    def with_names(self) -> Normal:
+        """The normal form in which definitions stay closed; it knows no facts."""
+        return self._bare("closed", self.loose, self.steady)
+
     def _bare(self, label: str, loose: frozenset[str], steady: bool) -> Normal:
         slot = (label, loose)
-        if not self.raw_facts and not self.guards and self.loose == loose and self.steady == steady:
+        if label != "closed" and not self.raw_facts and not self.guards and (self.loose, self.steady) == (loose, steady):
             return self
         if slot not in self.inner:
-            self.inner[slot] = Normal(self.context, steady=steady, loose=loose, tick=self.tick)
+            closed = label == "closed" or self.closed
+            self.inner[slot] = Normal(self.context, steady=steady, loose=loose, closed=closed, tick=self.tick)
         found = self.inner[slot]
         assert found is not None
         return found
@@ -553,6 +567,8 @@ class Normal:
         if op in ("mul", "div", "pow"):
             return self.factored(term)
         if op == "def":
+            if self.closed:  # an identity that holds whatever the names stand for
+                return self.atom(make("def", [self.subscript(a) for a in args], term.value))
             return self.poly(self.unfold(term))
         if op == "var":
             return self.atom(make("var", [self.subscript(a) for a in args], term.value))
@@ -573,7 +589,11 @@ class Normal:
         if op in ("max", "min"):
             return sums.extremum(self, term)
         if op == "diff":
+            if self.closed and args[0].op == "def":
+                return self.atom(term) if derivative.depends(self, args[0], args[1].value) else {}
             return derivative.normal(self, term)
+        if self.closed and op in ("at", "limit", "E", "Var", "Cov"):
+            raise Rejected(f"{op} looks into the definitions")  # what is random or replaced there must be seen
         if op == "at":
             return self.poly(self.replaced(term))
         if op in ("E", "Var", "Cov"):
@@ -878,7 +898,7 @@ class Normal:
         op, args = term.op, term.args
         whole = constant(exponent)
         integral = whole is not None and whole.denominator == 1
-        if op == "def":
+        if op == "def" and not self.closed:
             self.factors(self.unfold(term), exponent, out)
         elif op == "mul" and integral:
             for a in args:

@@ -13,7 +13,7 @@ from typing import Any
 from derive.language import calls, refusals
 from derive.language.letters import index_axis, subscripts
 from derive.language.scope import Scope
-from derive.language.source import MAX_DEPTH, MAX_NODES
+from derive.language.source import MAX_DEPTH, WRITTEN_DEPTH, WRITTEN_NODES
 from derive.language.words import USAGE
 from derive.term import PI, Term, both, cmp, defined, div, index, make, neg, num, power, size, var
 
@@ -50,11 +50,16 @@ class Reader:
 
     def _measured(self, node: ast.expr, term: Term) -> Term:
         depth, nodes = self.scope.measure(term)
-        if depth > MAX_DEPTH + 2:
-            message = f"this is nested more than {MAX_DEPTH} deep, its definitions written out"
+        if term.depth > MAX_DEPTH + 2 or depth > WRITTEN_DEPTH:
+            deep = (
+                f"{MAX_DEPTH} deep"
+                if term.depth > MAX_DEPTH + 2
+                else f"{WRITTEN_DEPTH:,} deep, its definitions written out"
+            )
+            message = f"this is nested more than {deep}"
             raise self.error(node, message, refusals.SPLIT if term.depth > MAX_DEPTH else None)
-        if nodes > MAX_NODES:
-            raise self.error(node, f"this has more than {MAX_NODES:,} parts, its definitions written out")
+        if nodes > WRITTEN_NODES:
+            raise self.error(node, f"this has more than {WRITTEN_NODES:,} parts, its definitions written out")
         return term
 
     def _descend(self, node: ast.AST) -> None:

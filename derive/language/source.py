@@ -18,8 +18,10 @@ from derive.language.errors import LanguageError, Place, is_control
 from derive.language.words import is_greek, other_name
 
 MAX_BYTES = 1 << 20  # of a file
-MAX_NODES = 100_000  # of its syntax tree, and of an expression with its definitions written out
-MAX_DEPTH = 200  # of nesting
+MAX_NODES = 100_000  # of its syntax tree
+MAX_DEPTH = 200  # of nesting, as written
+WRITTEN_NODES = 1_000_000  # of an expression with its definitions written out
+WRITTEN_DEPTH = 2_000  # likewise
 
 _FIXES = {
     "−": "-",
