@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from derive.engine.hypotheses import embeddings
 from derive.kernel.normal import Mono, Normal, Poly, key, mono_key
 from derive.kernel.proof import Rejected
-from derive.term import Term, add, defined, div, index, make, mul, neg, num, power, substitute
+from derive.term import Term, add, defined, div, fn, index, make, mul, neg, num, power, substitute
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,9 @@ def one(nf: Normal, mono: Mono, c: object, known: list[Name]) -> Term:
         if isinstance(e, Term):
             top.append(power(inner, e))
         elif e > 0:  # type: ignore[operator]
-            top.append(inner if e == 1 else power(inner, num(e)))  # type: ignore[arg-type]
+            top.append(raised(inner, e))
         else:
-            bottom.append(inner if e == -1 else power(inner, num(-e)))  # type: ignore[operator]
+            bottom.append(raised(inner, -e))  # type: ignore[operator]
     grouped: list[Term] = []
     for f in dict.fromkeys(folds):
         times = folds.count(f)
@@ -99,7 +99,7 @@ def one(nf: Normal, mono: Mono, c: object, known: list[Name]) -> Term:
 def inside(nf: Normal, atom: Term, known: list[Name]) -> Term:
     """An atom with names put in beneath it."""
     if not atom.args or atom.op in ("var", "delta", "argmax"):
-        return readable_power(atom)
+        return atom
     if atom.bound:
         letters = fresh_letters(atom)
         mapping = dict(zip(atom.bound, letters, strict=True))
@@ -113,8 +113,13 @@ def inside(nf: Normal, atom: Term, known: list[Name]) -> Term:
     return atom
 
 
-def readable_power(atom: Term) -> Term:
-    return atom
+def raised(base: Term, exponent: object) -> Term:
+    """The power of a positive exponent as a reader writes it."""
+    from fractions import Fraction
+
+    if exponent == 1:
+        return base
+    return fn("sqrt", base) if exponent == Fraction(1, 2) else power(base, num(exponent))  # type: ignore[arg-type]
 
 
 def fresh_letters(atom: Term) -> tuple[Term, ...]:
