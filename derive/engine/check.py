@@ -9,12 +9,13 @@ from dataclasses import replace
 
 from derive.engine.prove import Attempt, prove
 from derive.engine.verdict import ClaimResult, TheoremResult, TheoryResult
+from derive.kernel.check import check as kernel_check
 from derive.kernel.check import pure_index
 from derive.kernel.context import Context, Lemma
 from derive.kernel.normal import Normal
-from derive.kernel.proof import Rejected
+from derive.kernel.proof import Account, Proof, Rejected
 from derive.language.theory import Claim, Theorem, Theory
-from derive.term import Term, subterms, transform
+from derive.term import TRUE, Term, subterms, transform
 
 RECURSION = 20_000  # Python frames; pure Python calls use no C stack
 REFUTE_SECONDS = 6.0
@@ -149,9 +150,24 @@ def _judge(claim: Claim, context: Context, deadline: float) -> ClaimResult:
         doubt = _doubt(claim, context, attempt, deadline)
         if doubt is not None:
             return ClaimResult(claim, "undecided", doubt)
-        used = tuple(h for n, h in enumerate(context.hypotheses) if n in attempt.account.hypotheses)
+        used = needed_hypotheses(attempt.proof, attempt.account, context)
         return ClaimResult(claim, "proved", None, attempt.proof, attempt.account, None, used)
     return _without_proof(claim, context, attempt, deadline)
+
+
+def needed_hypotheses(proof: Proof, account: Account, context: Context) -> tuple[Term, ...]:
+    """The hypotheses without which the kernel refuses the proof."""
+    found = []
+    for number, hypothesis in enumerate(context.hypotheses):
+        without = [*context.hypotheses[:number], TRUE, *context.hypotheses[number + 1 :]]
+        try:
+            if number not in account.hypotheses:
+                kernel_check(proof, replace(context, hypotheses=tuple(without)))
+                continue
+        except Rejected:
+            pass
+        found.append(hypothesis)
+    return tuple(found)
 
 
 def is_example(context: Context) -> bool:

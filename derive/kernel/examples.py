@@ -1,14 +1,15 @@
 """Finite examples: hypotheses such as `z == [2, 1]` give sizes and entries, and a claim is decided on those numbers.
 
 Expressions are written out over the sizes, then enclosed between rationals at growing precision. A relation is shown by
-enclosures that exclude each other, by exact rationals or, for equality, by one normal form. Whatever has no value there,
-or cannot be told, is `Rejected`.
+enclosures that exclude each other, by exact rationals or, for equality, by one normal form. What has no value there, or
+cannot be told, is `Rejected`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import reduce
 from itertools import product
 
 from derive.kernel import domain, intervals
@@ -18,7 +19,24 @@ from derive.kernel.intervals import Imprecise, Interval
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Rejected
 from derive.kernel.signs import split
-from derive.term import NONLOCAL, ONE, ZERO, Term, add, fn, make, mul, num, over, rebuild, substitute, subterms
+from derive.term import (
+    CONDITIONS,
+    NONLOCAL,
+    ONE,
+    PI,
+    ZERO,
+    Term,
+    add,
+    cmp,
+    fn,
+    make,
+    mul,
+    num,
+    over,
+    rebuild,
+    substitute,
+    subterms,
+)
 
 LADDER = (64, 128, 256, 512, 1024, 2048, 4096)  # bits, in turn
 HOLDS: dict[str, Callable[[int], bool]] = {  # a relation, by the sign of left - right
@@ -29,11 +47,19 @@ HOLDS: dict[str, Callable[[int], bool]] = {  # a relation, by the sign of left -
     ">": lambda s: s > 0,
     ">=": lambda s: s >= 0,
 }
-WRITTEN: dict[str, Callable[[list[Term]], Term]] = {  # what a binder comes to on its instances
+KINDS = {"positive": ">", "nonnegative": ">="}
+ARITHMETIC: dict[str, Callable[..., Interval]] = {
+    "add": lambda *each: reduce(Interval.__add__, each),
+    "mul": lambda *each: reduce(Interval.__mul__, each),
+    "neg": Interval.__neg__,
+    "div": Interval.__truediv__,
+    "pow": intervals.power,
+}
+QUANTIFIED: dict[str, Callable[[list[Term]], Term]] = {  # what a binder comes to on its instances
     "sum": lambda each: add(*each),
     "prod": lambda each: mul(*each),
-    "max": lambda each: each[0] if len(each) == 1 else fn("max", each[0], WRITTEN["max"](each[1:])),
-    "min": lambda each: each[0] if len(each) == 1 else fn("min", each[0], WRITTEN["min"](each[1:])),
+    "max": lambda each: reduce(lambda a, b: fn("max", a, b), each),
+    "min": lambda each: reduce(lambda a, b: fn("min", a, b), each),
 }
 
 
@@ -42,21 +68,23 @@ class NoValue(Rejected):
 
 
 def decide(condition: Term, context: Context, tick: Callable[[], None] = lambda: None) -> Account:
-    """The account of a claim on the numbers that the hypotheses give; raises Rejected unless it is shown to hold."""
+    """The account of a claim on the numbers that the hypotheses give; raises Rejected unless it is shown to hold.
+
+    The account names the hypotheses that hold there; one that speaks of what is not fixed is not used.
+    """
     well_formed(condition, context)
     parts = [(number, part) for number, h in enumerate(context.hypotheses) for part in split(h)]
-    own = [p for _, p in parts if pure_index(p, context) or not p.letters.isdisjoint(context.letters)]
+    own = {p for _, p in parts if pure_index(p, context) or not p.letters.isdisjoint(context.letters)}
     example, account = Example(context, tick), Account()
-    account.hypotheses = example.fix([p for p in parts if p[1] not in own])
-    letters = condition.letters.union(*(p.letters if pure_index(p, context) else p.letters & context.letters for p in own))
-    cases = 0
-    for case in example.choices(letters):
-        if all(example.met(substitute(p, case)) is not False for p in own):
-            cases += 1
-            if not example.truth(substitute(condition, case)):
-                raise Rejected("the claim is false on these numbers")
+    account.hypotheses = example.fix([(number, p) for number, p in parts if p not in own])
+    letters = condition.letters.union(
+        *(p.letters if pure_index(p, context) else p.letters & context.letters for p in own)
+    )
+    cases = [c for c in example.choices(letters) if all(example.met(substitute(p, c)) is not False for p in own)]
     if not cases:
         raise Rejected("no index satisfies the hypotheses")
+    if not all(example.truth(substitute(condition, case)) for case in cases):
+        raise Rejected("the claim is false on these numbers")
     account.hypotheses |= {number for number, p in parts if p in own}
     note(account, "enclosure")
     return account
@@ -75,51 +103,61 @@ class Example:
     # -- what the hypotheses fix -------------------------------------------------------------------------------------
 
     def fix(self, parts: list[tuple[int, Term]]) -> set[int]:
-        """Take sizes and entries from the equations, then check every hypothesis; the numbers of those that were met."""
+        """Take sizes and entries from the equations, then check all hypotheses; the numbers of those that hold."""
+        parts = [(number, each) for number, p in parts for each in self.spread(p)]
         equations = [p.args for _, p in parts if p.op == "cmp" and p.value == "=="]
-        before = -1
-        while before < len(self.sizes) + len(self.entries):
-            before = len(self.sizes) + len(self.entries)
+        known = -1
+        while known < (known := len(self.sizes) + len(self.entries)):
             for left, right in equations:
                 self.take(left, right)
                 self.take(right, left)
         for entry, value in self.entries.items():
-            if not self.admits(entry, value):
-                raise Rejected(f"a value of {entry.value} is not of its declared kind")
-        verdicts = [(number, self.met(p)) for number, p in parts]
-        if any(v is False for _, v in verdicts):
+            self.admit(entry, value)
+        met = [(number, self.met(p)) for number, p in parts]
+        if any(m is False for _, m in met):
             raise Rejected("the hypotheses contradict each other")
-        return {number for number, v in verdicts if v}
+        return {number for number, _ in met} - {number for number, m in met if m is None}
+
+    def spread(self, part: Term) -> list[Term]:
+        """`z == [a, b]` as z[0] == a and z[1] == b, the list giving the axis its size."""
+        if part.op != "cmp" or part.args[1].op != "list":
+            return [part]
+        entry, values = part.args
+        axes = axes_of(entry, self.context)[len(entry.args) :] if entry.op == "var" else ()
+        if not axes or self.sizes.setdefault(axes[0], len(values.args)) != len(values.args) or not values.args:
+            raise Rejected("a list does not fit the axes of its variable")
+        entries = [make("var", (*entry.args, num(p)), entry.value) for p in range(len(values.args))]
+        return [each for e, v in zip(entries, values.args, strict=True) for each in self.spread(cmp("==", e, v))]
 
     def take(self, target: Term, value: Term) -> None:
-        """Let the equation fix its left side, where that is a size or a variable and the right side has a value."""
-        if value.op == "list" and target.op == "var":
-            for axis in axes_of(target, self.context):
-                self.sizes.setdefault(axis, len(value.args))
-                value = value.args[0] if value.args and value.args[0].op == "list" else value
-        elif target.op == "size" and value.op == "num" and value.value >= 1 and value.value.denominator == 1:
-            self.sizes.setdefault(target.value, int(value.value))
-        elif target.op == "var":
-            self.take_entries(target, value)
-
-    def take_entries(self, target: Term, value: Term) -> None:
+        """Let the equation fix its left side, where that is a size or entries and the right side has a value."""
         try:
-            for case in self.choices(target.letters | value.letters):
-                entry = rebuild(target, [self.write(substitute(a, case)) for a in target.args])
-                if entry not in self.entries:
-                    self.entries[entry] = self.write(substitute(value, case))
+            if target.op == "size":
+                self.sizes.setdefault(target.value, int(self.whole(value, None).value))
+            elif target.op == "var":
+                for case in self.choices(target.letters | value.letters):
+                    entry = rebuild(target, [self.write(substitute(a, case)) for a in target.args])
+                    if entry not in self.entries:
+                        self.entries[entry] = self.write(substitute(value, case))
         except NoValue:
             return
 
-    def admits(self, entry: Term, value: Term) -> bool:
-        """Whether the value is one that the declaration of the entry admits."""
+    def admit(self, entry: Term, value: Term) -> None:
+        """Raise Rejected unless the value is one that the declaration of the entry admits."""
         declaration = self.context.declarations[entry.value]
-        if declaration.kind in ("real", "positive", "nonnegative"):
-            return declaration.kind == "real" or HOLDS[">" if declaration.kind == "positive" else ">="](self.sign(value))
-        number = self.enclose(value, LADDER[0])
-        top = {"bit": 2, "index": self.sizes.get(declaration.over or "", 0), "integer": number.low + 1}
-        whole = number.exact and number.low.denominator == 1
-        return whole and (0 <= number.low or declaration.kind == "integer") and number.low < top.get(declaration.kind, 0)
+        if declaration.kind in KINDS and not HOLDS[KINDS[declaration.kind]](self.compare(value, ZERO)):
+            raise Rejected(f"{entry.value} is declared {declaration.kind}")
+        if declaration.kind in ("bit", "index", "integer"):
+            self.whole(value, {"bit": 2, "integer": None}.get(declaration.kind, self.sizes.get(declaration.over or "")))
+        elif declaration.kind == "random":
+            raise Rejected(f"{entry.value} is random and has no value")
+
+    def whole(self, term: Term, below: int | None) -> Term:
+        """The value as a whole number, from 0 up to `below` where that is given."""
+        x = self.enclose(self.write(term), LADDER[0])
+        if not x.exact or x.low.denominator != 1 or not (below is None or 0 <= x.low < below):
+            raise Rejected("a number is not whole or out of its range")
+        return num(x.low)
 
     def met(self, condition: Term) -> bool | None:
         """Whether a hypothesis holds for all values of its letters; None where it speaks of what is not fixed."""
@@ -127,3 +165,149 @@ class Example:
             return self.truth(over("all", condition, *condition.letters))
         except NoValue:
             return None
+
+    # -- writing out -------------------------------------------------------------------------------------------------
+
+    def choices(self, letters: Iterable[Term]) -> Iterator[dict[Term, Term]]:
+        """Every way to give the letters values."""
+        ordered = sorted(letters, key=lambda k: str(k.value))
+        ranges = [range(self.size(k.value[1])) for k in ordered]
+        return (dict(zip(ordered, map(num, values), strict=True)) for values in product(*ranges))
+
+    def size(self, axis: str) -> int:
+        if axis not in self.sizes:
+            raise NoValue(f"nothing fixes the size of {axis}")
+        return self.sizes[axis]
+
+    def instances(self, term: Term) -> list[tuple[dict[Term, Term], Term]]:
+        """The bodies of a binder at the letters that its filter admits."""
+        cases = [c for c in self.choices(term.bound) if self.truth(substitute(term.args[1], c))]
+        return [(c, substitute(term.args[0], c)) for c in cases]
+
+    def write(self, term: Term) -> Term:
+        """The term without letters, binders and names: arithmetic and functions of numbers."""
+        if term not in self.memo:
+            self.tick()
+            self.memo[term] = self.written(term)
+        return self.memo[term]
+
+    def written(self, term: Term) -> Term:
+        op, args = term.op, term.args
+        if op in ("num", "const"):
+            return term
+        if op == "size":
+            return num(self.size(term.value))
+        if op in ("var", "def"):
+            axes = axes_of(term, self.context)
+            entry = rebuild(term, [self.whole(a, self.size(axis)) for a, axis in zip(args, axes, strict=True)])
+            if op == "def":
+                return self.write(self.nf.unfold(entry))
+            if entry not in self.entries:
+                raise NoValue(f"nothing fixes {term.value}")
+            return self.entries[entry]
+        if op == "delta":
+            return ONE if self.write(args[0]) is self.write(args[1]) else ZERO
+        if op == "where":
+            return self.write(args[1] if self.truth(args[0]) else args[2])
+        if op in NONLOCAL:
+            return self.formal(term)
+        if term.bound:
+            return self.quantified(term)
+        if op in ARITHMETIC or op == "fn":
+            return rebuild(term, [self.write(a) for a in args])
+        raise Rejected(f"{op} has no value in an example")
+
+    def quantified(self, term: Term) -> Term:
+        cases = [(c, self.write(body)) for c, body in self.instances(term)]
+        if not cases and term.op not in ("sum", "prod"):
+            raise Rejected(f"{term.op} over nothing")
+        if term.op != "argmax":
+            return QUANTIFIED[term.op]([value for _, value in cases])
+        best = cases[0]
+        for case in cases[1:]:
+            best = case if self.compare(case[1], best[1]) > 0 else best
+        return best[0][term.bound[0]]
+
+    def formal(self, term: Term) -> Term:
+        """A derivative, replacement, limit or mean by its closed form, at a point where all that it needs holds."""
+        for need in domain.needs(self.nf, term):
+            for case in self.choices(need.letters):
+                if all(self.truth(substitute(g, case)) for g in need.guards):
+                    self.require(substitute(need.condition, case))
+        form = self.nf.canonical(term)
+        if any(t.op in NONLOCAL for t in subterms(form)):
+            raise Rejected(f"there is no closed form of this {term.op}")
+        return self.write(form)
+
+    def require(self, condition: Term) -> None:
+        """Raise Rejected unless a need is met."""
+        if condition.op in ("max", "min", "argmax"):  # a derivative needs one place where it is attained
+            values = [self.write(body) for _, body in self.instances(condition)]
+            top = QUANTIFIED["min" if condition.op == "min" else "max"](values)
+            met = sum(self.compare(value, top) == 0 for value in values) == 1
+        elif condition.op in CONDITIONS:
+            met = self.truth(condition)
+        else:
+            met = domain.reason(self.nf, domain.Need(condition), ()) is not None
+        if not met:
+            raise Rejected("a derivative, limit or mean is not known to exist there")
+
+    # -- values ------------------------------------------------------------------------------------------------------
+
+    def truth(self, condition: Term) -> bool:
+        """Whether a condition without free letters holds. All its parts must have values."""
+        op, args = condition.op, condition.args
+        if op in ("true", "false"):
+            return op == "true"
+        if op == "cmp":
+            return HOLDS[condition.value](self.compare(*map(self.write, args)))
+        if op == "holds":
+            return self.compare(self.write(args[0]), ZERO) != 0
+        if op == "not":
+            return not self.truth(args[0])
+        if op in ("and", "or", "all", "any"):
+            parts = args if op in ("and", "or") else [body for _, body in self.instances(condition)]
+            found = [self.truth(part) for part in parts]
+            return all(found) if op in ("and", "all") else any(found)
+        raise Rejected(f"{op} is not a condition")
+
+    def compare(self, left: Term, right: Term) -> int:
+        """The sign of left - right for written out terms."""
+        form = False
+        for bits in LADDER:
+            try:
+                a, b = self.enclose(left, bits), self.enclose(right, bits)
+            except Imprecise:
+                continue
+            if a.high < b.low or b.high < a.low:
+                return 1 if a.low > b.high else -1
+            if left is right or (a.exact and b.exact):
+                return 0
+            if not form and self.same(left, right):
+                return 0
+            form = True
+        raise Rejected("two numbers are too close to be told apart")
+
+    def same(self, left: Term, right: Term) -> bool:
+        try:
+            return self.nf.equal(left, right)
+        except Rejected:
+            return False
+
+    def enclose(self, term: Term, bits: int) -> Interval:
+        """An enclosure of a written out term; raises Rejected where it has no value."""
+        slot = (term, bits)
+        if slot not in self.enclosures:
+            self.tick()
+            self.enclosures[slot] = self.enclosed(term, bits)
+        return self.enclosures[slot]
+
+    def enclosed(self, term: Term, bits: int) -> Interval:
+        if term.op == "num":
+            return Interval(Fraction(0), Fraction(0), bits).point(term.value)
+        if term is PI:
+            return intervals.pi(bits)
+        f = ARITHMETIC.get(term.op) or intervals.FUNCTIONS.get(term.value if term.op == "fn" else "")
+        if f is None:
+            raise Rejected(f"there is no enclosure of {term.value or term.op}")
+        return f(*(self.enclose(a, bits) for a in term.args))

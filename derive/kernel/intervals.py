@@ -107,7 +107,7 @@ def raised(x: Interval, n: int) -> Interval:
 
 
 def power(base: Interval, exponent: Interval) -> Interval:
-    """A power as the language has it: an integer exponent takes any base, another one what is positive, or 0 if above 0."""
+    """A power: an integer exponent takes any base, another one what is positive, and 0 if the exponent is positive."""
     e = exponent.low
     if exponent.exact and e.denominator == 1:
         return raised(base, e.numerator)

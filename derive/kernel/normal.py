@@ -1319,7 +1319,7 @@ class Normal:
             return {UNIT: 1}
         if i.op == "num" and j.op == "num":
             return {}
-        if self.axis_of(i) != self.axis_of(j):
+        if "num" not in (i.op, j.op) and self.axis_of(i) != self.axis_of(j):
             raise Rejected("delta of indices of different axes")
         for g in self.guards:
             if g.op == "cmp" and {g.args[0], g.args[1]} == {i, j} and g.value in ("!=", "<", ">"):
