@@ -1,0 +1,230 @@
+"""Terms to straight-line NumPy: a statement for each definition and for each subexpression used twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from derive.codegen.ops import OPS, place_of_maximum
+from derive.codegen.value import ATOM, CodegenError, Value
+from derive.kernel.context import Context
+from derive.language.printer import to_text
+from derive.term import TRUE, Term, alpha, index, substitute
+
+WIDTH = 84  # a longer expression becomes statements of its own
+# Worth a name when used twice: what costs a pass over an array.
+COSTLY = frozenset({"fn", "pow", "div", "mul", "add", "sum", "prod", "max", "min", "argmax", "delta", "where", "cmp"})
+STEMS = {
+    "max": "peak",
+    "min": "low",
+    "sum": "total",
+    "prod": "product",
+    "argmax": "place",
+    "delta": "eye",
+    "exp": "e",
+    "cmp": "test",
+}
+
+
+def canonical(term: Term, fixed: frozenset[Term]) -> tuple[Term, tuple[Term, ...]]:
+    """The term with its free letters, but for the fixed ones, numbered in order of appearance; and those letters."""
+    letters: list[Term] = []
+    seen: set[Term] = set()
+
+    def walk(t: Term) -> None:
+        if t in seen or t.letters.isdisjoint(term.letters):
+            return
+        seen.add(t)
+        if t.op == "index":
+            letters.append(t)
+        for a in t.args:
+            walk(a)
+
+    walk(term)
+    free = tuple(k for k in letters if k in term.letters and k not in fixed)
+    return substitute(term, {k: index(f"#{p}", k.value[1]) for p, k in enumerate(free)}), free
+
+
+class Emitter:
+    """Collects the statements of one function body.
+
+    Every value is an array over the letters it depends on, whole, so a subexpression has the same value wherever it
+    stands and needs computing once, whatever its letters are called.
+    """
+
+    def __init__(self, context: Context, fixed: Iterable[Term], parameters: Mapping[str, str], names: Iterable[str]):
+        self.context = context
+        self.fixed = frozenset(fixed)  # index letters that are arguments, not axes
+        self.lines: list[str] = []
+        self.helpers: dict[str, str] = {}  # snippet name -> its name in this source
+        self.rank: dict[Term, int] = {}
+        self.sizes: set[str] = set()  # the axes whose size the statements use
+        self.least: dict[str, int] = {}  # the sizes that integer subscripts need
+        self.guarded = False
+        self._taken = set(names)
+        self._parameters = dict(parameters)
+        self._definitions: dict[str, Value] = {}
+        self._memo: dict[object, Value] = {}
+        self._shared: frozenset[object] = frozenset()
+        self._passing: set[str] = set()  # names that are not the theory's
+        self.dtype = self.fresh("dtype")
+
+    # -- what rows ask for --
+
+    def value(self, term: Term) -> Value:
+        """The array for the term; emits the statements it needs."""
+        row = OPS.get(term.op)
+        if row is None:
+            raise CodegenError(f"{term.op} has no NumPy form: {to_text(term)}")
+        self.order(term)
+        if term.op not in COSTLY:
+            return row(self, term)
+        form, letters = canonical(term, self.fixed)
+        key = alpha(form)
+        found = self._memo.get(key)
+        numbered = {index(f"#{p}", k.value[1]): k for p, k in enumerate(letters)}
+        if found is None:
+            value = row(self, term)
+            if key in self._shared and value.kind != "number":
+                value = self.named(value, STEMS.get(term.op) or STEMS.get(term.value) or "t")
+            found = value.relabelled({k: n for n, k in numbered.items()})
+            self._memo[key] = found
+        return found.relabelled(numbered)
+
+    def place(self, term: Term) -> Value:
+        """The integer array for something that stands as a subscript."""
+        if term.op == "index" and term in self.fixed:
+            return Value(self._parameters[term.value[0]], kind="index")
+        if term.op == "index":
+            self.order(term)
+            return Value(f"np.arange({self.size_name(term.value[1])})", (term,), ATOM, "index")
+        if term.op == "argmax":
+            return place_of_maximum(self, term)
+        if term.op == "num":
+            return Value(str(term.value), kind="number")
+        if self.is_place(term):
+            value = self.value(term)
+            return Value(value.text, value.letters, value.level, "index")
+        raise CodegenError(f"a subscript is a letter, an index or an argmax, not {to_text(term)}")
+
+    def is_place(self, term: Term) -> bool:
+        """Whether the term is an index, not a number."""
+        declared = self.context.declarations.get(term.value) if term.op == "var" else None
+        return term.op in ("index", "argmax") or (declared is not None and declared.kind == "index")
+
+    def variable(self, name: str) -> Value:
+        declared = self.context.declarations.get(name)
+        if declared is None:
+            raise CodegenError(f"{name} is not declared")
+        return Value(self._parameters[name], self.own_letters(name, len(declared.axes)))
+
+    def definition(self, name: str) -> Value:
+        """The array of a definition's values, computed where it is first used."""
+        if name not in self._definitions:
+            definition = self.context.definitions[name]
+            value = self.value(definition.body)
+            value = self._titled(value, self._parameters[name]) if value.kind != "number" else value
+            own = self.own_letters(name, len(definition.letters))
+            self._definitions[name] = value.relabelled(dict(zip(definition.letters, own, strict=True)))
+        return self._definitions[name]
+
+    def own_letters(self, name: str, rank: int) -> tuple[Term, ...]:
+        """Letters for the axes of a named array that nothing else uses."""
+        declared = self.context.declarations.get(name)
+        axes = declared.axes if declared else tuple(k.value[1] for k in self.context.definitions[name].letters)
+        if len(axes) != rank:
+            raise CodegenError(f"{name} has {len(axes)} axes, not {rank}")
+        letters = tuple(index(f"@{p}", axis) for p, axis in enumerate(axes))
+        for letter in letters:
+            self.rank.setdefault(letter, len(self.rank))
+        return letters
+
+    def size_name(self, axis: str) -> str:
+        self.sizes.add(axis)
+        return self.parameter(axis)
+
+    def require(self, axis: str, size: int) -> None:
+        """Note that the axis must have at least this size."""
+        self.sizes.add(axis)
+        self.least[axis] = max(size, self.least.get(axis, 1))
+
+    def parameter(self, axis: str) -> str:
+        return self._parameters.get(axis, axis)
+
+    def helper(self, name: str) -> str:
+        """The name under which the source holds a snippet of `helpers`."""
+        if name not in self.helpers:
+            self.helpers[name] = self.fresh(name)
+        return self.helpers[name]
+
+    def guard(self) -> None:
+        """Remember that parts which are not taken may be undefined, so that NumPy must not warn of them."""
+        self.guarded = True
+
+    # -- statements --
+
+    def order(self, term: Term) -> None:
+        """Give the term's letters a rank, free ones before bound ones, outer ones first."""
+        for letter in sorted(term.letters, key=lambda k: k.value):
+            self.rank.setdefault(letter, len(self.rank))
+        for letter in term.bound:
+            self.rank.setdefault(letter, len(self.rank))
+
+    def kept(self, value: Value) -> Value:
+        """The value, under a name of its own if its text is long."""
+        return self.named(value, "t") if len(value.text) > WIDTH else value
+
+    def named(self, value: Value, stem: str) -> Value:
+        if value.text.isidentifier():
+            return value
+        name = self.fresh(stem)
+        self._passing.add(name)
+        return self._assigned(value, name)
+
+    def fresh(self, stem: str) -> str:
+        """A name that nothing in the source has."""
+        name, number = stem, 1
+        while name in self._taken:
+            number += 1
+            name = f"{stem}{number}"
+        self._taken.add(name)
+        return name
+
+    def share(self, terms: Iterable[Term]) -> None:
+        """Note which subexpressions of the terms, up to the names of letters, occur more than once."""
+        seen: set[object] = set()
+        twice: set[object] = set()
+        stack = list(terms)
+        while stack:
+            term = stack.pop()
+            if term.op in COSTLY:
+                key = alpha(canonical(term, self.fixed)[0])
+                if key in seen:
+                    twice.add(key)
+                    continue
+                seen.add(key)
+            stack.extend(a for a in term.args if a is not TRUE)
+        self._shared = frozenset(twice)
+
+    def fitted(self, values: list[Value], width: int = WIDTH) -> list[Value]:
+        """The values, the longest under names of their own until the texts together are short enough for a line."""
+        values = list(values)
+        while sum(len(v.text) + 3 for v in values) > width:
+            longest = max(range(len(values)), key=lambda p: len(values[p].text))
+            if values[longest].text.isidentifier():
+                break
+            values[longest] = self.named(values[longest], "t")
+        return values
+
+    def _titled(self, value: Value, name: str) -> Value:
+        """The value under the name; where the last statement made it under a passing name, that is replaced."""
+        if value.text in self._passing and self.lines[-1].startswith(f"{value.text} = "):
+            old = value.text
+            self.lines[-1] = name + self.lines[-1].removeprefix(old)
+            self._memo = {k: replace(v, text=name) if v.text == old else v for k, v in self._memo.items()}
+            return replace(value, text=name)
+        return self._assigned(value, name)
+
+    def _assigned(self, value: Value, name: str) -> Value:
+        self.lines.append(f"{name} = {value.text}")
+        return Value(name, value.letters, ATOM, value.kind)

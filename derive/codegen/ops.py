@@ -1,0 +1,408 @@
+"""From operator to NumPy text: one row for each operator and each function. What has no row is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from derive.codegen.contract import factors_of, summed_product
+from derive.codegen.value import ADD, ATOM, COMPARE, MUL, POWER, UNARY, CodegenError, Value, aligned, transposed, union
+from derive.term import TRUE, Term, rename_bound
+
+if TYPE_CHECKING:
+    from derive.codegen.emit import Emitter
+
+Row = Callable[["Emitter", Term], Value]
+
+
+@dataclass(frozen=True)
+class Function:
+    """`text` with {0}, {1} for the arguments; `helper` names the snippet of `helpers` that the text calls."""
+
+    text: str
+    helper: str | None = None
+
+
+FUNCTIONS: dict[str, Function] = {
+    "exp": Function("np.exp({0})"),
+    "log": Function("np.log({0})"),
+    "log1p": Function("np.log1p({0})"),
+    "expm1": Function("np.expm1({0})"),
+    "sqrt": Function("np.sqrt({0})"),
+    "abs": Function("np.abs({0})"),
+    "sign": Function("np.sign({0})"),
+    "sin": Function("np.sin({0})"),
+    "cos": Function("np.cos({0})"),
+    "tan": Function("np.tan({0})"),
+    "sinh": Function("np.sinh({0})"),
+    "cosh": Function("np.cosh({0})"),
+    "tanh": Function("np.tanh({0})"),
+    "atan": Function("np.arctan({0})"),
+    "relu": Function("np.maximum({0}, 0.0)"),
+    "softplus": Function("np.logaddexp({0}, 0.0)"),
+    "max": Function("np.maximum({0}, {1})"),
+    "min": Function("np.minimum({0}, {1})"),
+    "sigmoid": Function("_sigmoid({0})", "_sigmoid"),
+    "erf": Function("_erf({0})", "_erf"),
+    "lgamma": Function("_lgamma({0})", "_lgamma"),
+    "digamma": Function("_digamma({0})", "_digamma"),
+    "trigamma": Function("_trigamma({0})", "_trigamma"),
+}
+
+
+# -- numbers and names -------------------------------------------------------------------------------------------------
+
+
+def _num(emitter: Emitter, term: Term) -> Value:
+    value: Fraction = term.value
+    if value.denominator == 1 and abs(value) < 2**53:
+        text = str(value.numerator)
+    else:
+        try:
+            text = repr(float(value))  # correctly rounded
+        except OverflowError:
+            raise CodegenError(f"the number {value} is too large for a float") from None
+    return Value(text, level=UNARY if value < 0 else ATOM, kind="number")
+
+
+def _const(emitter: Emitter, term: Term) -> Value:
+    return Value("np.pi" if term.value == "pi" else "np.inf", kind="number")
+
+
+def _size(emitter: Emitter, term: Term) -> Value:
+    return Value(emitter.size_name(term.value), kind="number")
+
+
+def _index(emitter: Emitter, term: Term) -> Value:
+    """An index as a number, 0 to n - 1."""
+    place = emitter.place(term)
+    return Value(f"{place.at(ATOM)}.astype({emitter.dtype})", place.letters)
+
+
+def _var(emitter: Emitter, term: Term) -> Value:
+    return _entry(emitter, emitter.variable(term.value), term)
+
+
+def _def(emitter: Emitter, term: Term) -> Value:
+    return _entry(emitter, emitter.definition(term.value), term)
+
+
+def _entry(emitter: Emitter, whole: Value, term: Term) -> Value:
+    """The entries of a named array at the subscripts: its axes renamed, its diagonal, or a gather."""
+    own = emitter.own_letters(term.value, len(term.args))
+    # A definition may be constant in a letter: then it has no axis for it, whatever the subscript.
+    places = {k: subscript for k, subscript in zip(own, term.args, strict=True) if k in whole.letters}
+    loose = {k: s for k, s in places.items() if s.op == "index" and s not in emitter.fixed}
+    whole = _diagonal(whole.relabelled(loose))
+    for letter, subscript in places.items():
+        if letter not in loose:
+            take = _taken if subscript.op == "num" else _gathered
+            whole = take(emitter, whole, letter, subscript)
+    return whole
+
+
+def _taken(emitter: Emitter, whole: Value, letter: Term, number: Term) -> Value:
+    rest = tuple(k for k in whole.letters if k != letter)
+    emitter.require(letter.value[1], int(number.value) + 1)
+    return Value(f"{transposed(whole, (*rest, letter)).at(ATOM)}[..., {number.value}]", rest, ATOM, whole.kind)
+
+
+def _gathered(emitter: Emitter, whole: Value, letter: Term, subscript: Term) -> Value:
+    """Entries picked by an integer array: `z[t[b]]`, `z[argmax(…)]`, a fixed index."""
+    place = emitter.place(subscript)
+    rest = tuple(k for k in whole.letters if k != letter)
+    letters = union([Value("", rest), place], emitter.rank)
+    array = aligned(whole, (*letters, letter))
+    return Value(f"{emitter.helper('_pick')}({array.text}, {aligned(place, letters).text})", letters, ATOM, whole.kind)
+
+
+def _diagonal(value: Value) -> Value:
+    """The value with each letter once: where one stands twice, the entries on the diagonal."""
+    for letter in value.letters:
+        if value.letters.count(letter) > 1:
+            first, second = [p - len(value.letters) for p, k in enumerate(value.letters) if k == letter][:2]
+            rest = tuple(k for p, k in enumerate(value.letters) if p - len(value.letters) not in (first, second))
+            text = f"np.diagonal({value.text}, axis1={first}, axis2={second})"
+            return _diagonal(Value(text, (*rest, letter), ATOM, value.kind))
+    return value
+
+
+# -- arithmetic --------------------------------------------------------------------------------------------------------
+
+
+def _joined(emitter: Emitter, values: list[Value]) -> tuple[list[Value], tuple[Term, ...], str]:
+    """The values brought to common letters, those letters, and the kind of what is made of them."""
+    letters = union(values, emitter.rank)
+    kind = "number" if all(v.kind == "number" for v in values) else "array"
+    return emitter.fitted([aligned(v, letters) for v in values]), letters, kind
+
+
+def _add(emitter: Emitter, term: Term) -> Value:
+    signs = ["-" if a.op == "neg" else "+" for a in term.args]
+    values = [emitter.value(a.args[0] if a.op == "neg" else a) for a in term.args]
+    values, letters, kind = _joined(emitter, values)
+    text = f"-{values[0].at(POWER)}" if signs[0] == "-" else values[0].at(ADD)
+    for sign, value in zip(signs[1:], values[1:], strict=True):
+        text += f" {sign} {value.at(MUL)}"
+    return emitter.kept(Value(text, letters, ADD, kind))
+
+
+def _neg(emitter: Emitter, term: Term) -> Value:
+    value = emitter.value(term.args[0])
+    return Value(f"-{value.at(POWER)}", value.letters, UNARY, value.kind)
+
+
+def _mul(emitter: Emitter, term: Term) -> Value:
+    return product(emitter, [emitter.value(a) for a in term.args])
+
+
+def product(emitter: Emitter, values: list[Value]) -> Value:
+    """The product of the values, in the order given."""
+    values, letters, kind = _joined(emitter, values)
+    texts = [values[0].at(MUL), *(v.at(UNARY) for v in values[1:])]
+    return emitter.kept(Value(" * ".join(texts), letters, MUL, kind))
+
+
+def _div(emitter: Emitter, term: Term) -> Value:
+    (left, right), letters, kind = _joined(emitter, [emitter.value(a) for a in term.args])
+    if kind == "number" and term.args[1].op != "num":  # Python raises where NumPy gives inf or nan
+        return Value(f"np.divide({left.text}, {right.text}).item()", kind=kind)
+    return emitter.kept(Value(f"{left.at(MUL)} / {right.at(UNARY)}", letters, MUL, kind))
+
+
+def _pow(emitter: Emitter, term: Term) -> Value:
+    base, exponent = term.args
+    if exponent.op == "num" and exponent.value == Fraction(1, 2):
+        return _call(emitter, FUNCTIONS["sqrt"], [emitter.value(base)])
+    (left, right), letters, kind = _joined(emitter, [emitter.value(a) for a in term.args])
+    if kind == "number" and base.op == "size" and exponent.op == "num" and exponent.value in (2, 3):
+        return Value(f"{left.at(ATOM)} ** {right.text}", level=POWER, kind=kind)
+    if kind == "number":
+        return Value(f"np.float_power({left.text}, {right.text}).item()", kind=kind)
+    if left.kind == "number":
+        return emitter.kept(Value(f"np.power({left.text}, {right.text})", letters, ATOM, kind))
+    return emitter.kept(Value(f"{left.at(ATOM)} ** {right.at(POWER)}", letters, POWER, kind))
+
+
+def _fn(emitter: Emitter, term: Term) -> Value:
+    row = FUNCTIONS.get(term.value)
+    if row is None:
+        raise CodegenError(f"the function {term.value} has no NumPy form")
+    return _call(emitter, row, [emitter.value(a) for a in term.args])
+
+
+def _call(emitter: Emitter, row: Function, values: list[Value]) -> Value:
+    values, letters, kind = _joined(emitter, values)
+    text = row.text.replace(row.helper, emitter.helper(row.helper)) if row.helper else row.text
+    text = text.format(*(v.text for v in values))
+    return emitter.kept(Value(f"{text}.item()" if kind == "number" else text, letters, ATOM, kind))
+
+
+def _delta(emitter: Emitter, term: Term) -> Value:
+    left, right = term.args
+    loose = [a.op == "index" and a not in emitter.fixed for a in term.args]
+    if left is right:
+        return Value("1", kind="number")
+    if all(loose):
+        text = f"np.eye({emitter.size_name(left.value[1])}, dtype={emitter.dtype})"
+        return emitter.kept(Value(text, (left, right)))
+    equal = _compared(emitter, "==", emitter.place(left), emitter.place(right))
+    return Value(f"{equal.at(ATOM)}.astype({emitter.dtype})", equal.letters)
+
+
+# -- conditions --------------------------------------------------------------------------------------------------------
+
+
+def _compared(emitter: Emitter, relation: str, left: Value, right: Value) -> Value:
+    letters = union([left, right], emitter.rank)
+    left, right = aligned(left, letters), aligned(right, letters)
+    return Value(f"{left.at(ADD)} {relation} {right.at(ADD)}", letters, COMPARE, "truth")
+
+
+def _cmp(emitter: Emitter, term: Term) -> Value:
+    both = [emitter.place(a) if emitter.is_place(a) else emitter.value(a) for a in term.args]
+    return _compared(emitter, term.value, *both)
+
+
+def _joined_by(symbol: str) -> Row:
+    def row(emitter: Emitter, term: Term) -> Value:
+        values = [emitter.value(a) for a in term.args]
+        letters = union(values, emitter.rank)
+        text = f" {symbol} ".join(aligned(v, letters).at(ATOM) for v in values)
+        return Value(text, letters, COMPARE, "truth")
+
+    return row
+
+
+def _not(emitter: Emitter, term: Term) -> Value:
+    value = emitter.value(term.args[0])
+    return Value(f"np.logical_not({value.text})", value.letters, ATOM, "truth")
+
+
+def _holds(emitter: Emitter, term: Term) -> Value:
+    return _compared(emitter, "!=", emitter.value(term.args[0]), Value("0", kind="number"))
+
+
+def _where(emitter: Emitter, term: Term) -> Value:
+    emitter.guard()
+    condition, *branches = [emitter.value(a) for a in term.args]
+    letters = union([condition, *branches], emitter.rank)
+    condition, then, other = emitter.fitted([aligned(v, letters) for v in (condition, *branches)])
+    text = f"np.where({condition.text}, {then.text}, {other.text})"
+    if all(v.kind == "number" for v in branches):  # two Python numbers would choose their own dtype
+        text += f".astype({emitter.dtype})"
+    return emitter.kept(Value(text, letters))
+
+
+# -- reductions --------------------------------------------------------------------------------------------------------
+
+
+def apart(emitter: Emitter, term: Term) -> Term:
+    """The binder with letters that stand for nothing else here: not for a fixed index."""
+    taken = [k for k in term.bound if k in emitter.fixed]
+    return rename_bound(term, taken) if taken else term
+
+
+def _sum(emitter: Emitter, term: Term) -> Value:
+    term = apart(emitter, term)
+    body, condition = term.args
+    if factors_of(body, term.bound, condition):
+        return summed_product(emitter, term)
+    return _reduced(emitter, term, "sum", "0", _times_size)
+
+
+def _prod(emitter: Emitter, term: Term) -> Value:
+    return _reduced(emitter, apart(emitter, term), "prod", "1", _to_the_size)
+
+
+def _max(emitter: Emitter, term: Term) -> Value:
+    return _reduced(emitter, apart(emitter, term), "max", "-np.inf", lambda emitter, value, letter: value)
+
+
+def _min(emitter: Emitter, term: Term) -> Value:
+    return _reduced(emitter, apart(emitter, term), "min", "np.inf", lambda emitter, value, letter: value)
+
+
+def _times_size(emitter: Emitter, value: Value, letter: Term) -> Value:
+    size = Value(emitter.size_name(letter.value[1]), kind="number")
+    return size if value.text == "1" else product(emitter, [size, value])
+
+
+def _to_the_size(emitter: Emitter, value: Value, letter: Term) -> Value:
+    size = emitter.size_name(letter.value[1])
+    if value.kind == "number":
+        return Value(f"np.float_power({value.text}, {size}).item()", kind="number")
+    return Value(f"{value.at(ATOM)} ** {size}", value.letters, POWER)
+
+
+def masked(emitter: Emitter, value: Value, condition: Term, neutral: str) -> Value:
+    """The value where the condition holds, the neutral element elsewhere."""
+    if condition is TRUE:
+        return value
+    emitter.guard()
+    test = emitter.value(condition)
+    letters = union([value, test], emitter.rank)
+    test, value = emitter.fitted([aligned(test, letters), aligned(value, letters)])
+    text = f"np.where({test.text}, {value.text}, {neutral})"
+    if value.kind == "number":
+        text += f".astype({emitter.dtype})"
+    return Value(text, letters)
+
+
+def _reduced(
+    emitter: Emitter, term: Term, method: str, neutral: str, idle: Callable[[Emitter, Value, Term], Value]
+) -> Value:
+    """A reduction over the bound letters; `idle` gives it where nothing depends on the letter."""
+    value = masked(emitter, emitter.value(term.args[0]), term.args[1], neutral)
+    return reduced(emitter, value, term.bound, method, idle)
+
+
+def reduced(
+    emitter: Emitter,
+    value: Value,
+    bound: tuple[Term, ...],
+    method: str = "sum",
+    idle: Callable[[Emitter, Value, Term], Value] = _times_size,
+) -> Value:
+    """The array reduced along the axes of the bound letters."""
+    for letter in bound:
+        if letter not in value.letters:
+            value = idle(emitter, value, letter)
+    rank = len(value.letters)
+    axes = sorted((p - rank for p, k in enumerate(value.letters) if k in bound), reverse=True)
+    if not axes:
+        return value
+    rest = tuple(k for k in value.letters if k not in bound)
+    where = str(axes[0]) if len(axes) == 1 else str(tuple(axes))
+    return emitter.kept(Value(f"np.{method}({value.text}, axis={where})", rest))
+
+
+def _argmax(emitter: Emitter, term: Term) -> Value:
+    """The place of the maximum as a number."""
+    place = emitter.place(term)
+    return Value(f"{place.at(ATOM)}.astype({emitter.dtype})", place.letters)
+
+
+def place_of_maximum(emitter: Emitter, term: Term) -> Value:
+    """The least index that attains the maximum, as an integer array."""
+    term = apart(emitter, term)
+    (letter,) = term.bound
+    value = masked(emitter, emitter.value(term.args[0]), term.args[1], "-np.inf")
+    if letter not in value.letters:
+        return Value("np.intp(0)", kind="index")
+    axis = value.letters.index(letter) - len(value.letters)
+    rest = tuple(k for k in value.letters if k != letter)
+    return Value(f"np.argmax({value.text}, axis={axis})", rest, ATOM, "index")
+
+
+def _all(emitter: Emitter, term: Term) -> Value:
+    return _quantified(emitter, apart(emitter, term), "all", "True")
+
+
+def _any(emitter: Emitter, term: Term) -> Value:
+    return _quantified(emitter, apart(emitter, term), "any", "False")
+
+
+def _quantified(emitter: Emitter, term: Term, method: str, neutral: str) -> Value:
+    value = emitter.value(term.args[0])
+    if term.args[1] is not TRUE:
+        test = emitter.value(term.args[1])
+        letters = union([value, test], emitter.rank)
+        text = f"np.where({aligned(test, letters).text}, {aligned(value, letters).text}, {neutral})"
+        value = Value(text, letters, ATOM, "truth")
+    result = reduced(emitter, value, term.bound, method, lambda emitter, value, letter: value)
+    return Value(result.text, result.letters, result.level, "truth")
+
+
+OPS: dict[str, Row] = {
+    "num": _num,
+    "const": _const,
+    "size": _size,
+    "index": _index,
+    "var": _var,
+    "def": _def,
+    "add": _add,
+    "neg": _neg,
+    "mul": _mul,
+    "div": _div,
+    "pow": _pow,
+    "fn": _fn,
+    "sum": _sum,
+    "prod": _prod,
+    "max": _max,
+    "min": _min,
+    "argmax": _argmax,
+    "delta": _delta,
+    "where": _where,
+    "cmp": _cmp,
+    "and": _joined_by("&"),
+    "or": _joined_by("|"),
+    "not": _not,
+    "true": lambda emitter, term: Value("True", kind="truth"),
+    "false": lambda emitter, term: Value("False", kind="truth"),
+    "all": _all,
+    "any": _any,
+    "holds": _holds,
+}

@@ -1,0 +1,132 @@
+"""Before code is written: replacements carried out, derivatives replaced by what they are equal to, deltas sifted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from derive.codegen.value import CodegenError
+from derive.kernel.context import Context, Definition
+from derive.kernel.derivative import differentiate
+from derive.kernel.normal import Normal
+from derive.kernel.proof import Rejected
+from derive.language.printer import to_text
+from derive.term import ONE, TRUE, ZERO, Term, add, fresh, mul, over, replace_variable, substitute, subterms, transform
+
+
+def prepared(term: Term, context: Context, fixed: Iterable[Term] = ()) -> tuple[Term, Context]:
+    """The term and its context with `at` carried out, derivatives taken and deltas sifted, in every definition too.
+
+    Letters of definitions are renamed where they are the names of fixed indices.
+    """
+    definitions: dict[str, Definition] = {}
+    for definition in reachable(term, context):
+        known = replace(context, definitions=definitions)
+        body = ready(definition.body, known)
+        definitions[definition.name] = _apart(replace(definition, body=body), frozenset(fixed))
+    context = replace(context, definitions=definitions)
+    return ready(term, context), context
+
+
+def ready(term: Term, context: Context) -> Term:
+    """The term without derivatives and replacements, deltas sifted."""
+    return sifted(without_diff(term, context))
+
+
+def without_diff(term: Term, context: Context) -> Term:
+    """The term with every `diff` and `at` carried out, inner ones first, derivatives by the kernel's table.
+
+    A theorem's right side, which holds none, is the better code: a derivative as it comes is neither short nor stable.
+    Raises CodegenError where there is no rule.
+    """
+    if not any(t.op in ("diff", "at") for t in subterms(term)):
+        return term
+    normal = Normal(context)
+
+    def rule(part: Term) -> Term | None:
+        if part.op == "at":
+            body = unfolded(part.args[0], context, part.value)
+            return replace_variable(body, part.value, part.bound, part.args[1])
+        if part.op != "diff":
+            return None
+        try:
+            return tidied(differentiate(normal, *part.args))
+        except Rejected as problem:
+            raise CodegenError(f"{problem.reason}: {to_text(part)}") from None
+
+    return transform(term, rule)
+
+
+def tidied(term: Term) -> Term:
+    """The term without the factors 1 and the summands 0 that a table of derivatives leaves."""
+
+    def rule(part: Term) -> Term | None:
+        op, args = part.op, part.args
+        if op == "mul":
+            return ZERO if ZERO in args else mul(*(a for a in args if a is not ONE))
+        if op == "add":
+            return add(*(a for a in args if a is not ZERO))
+        if (op in ("neg", "div", "sum") and args[0] is ZERO) or (op == "delta" and args[0] is args[1]):
+            return ZERO if op != "delta" else ONE
+        return args[0] if op == "pow" and args[1] is ONE else None
+
+    return transform(term, rule)
+
+
+def unfolded(term: Term, context: Context, variable: str) -> Term:
+    """The term with the definitions unfolded that rest on the variable."""
+    for definition in reversed(reachable(term, context)):
+        names = {n for d in reachable(definition.body, context) for n in d.body.names} | definition.body.names
+        if variable in names:
+            term = replace_variable(term, definition.name, definition.letters, definition.body, op="def")
+    return term
+
+
+def sifted(term: Term) -> Term:
+    """The term with sum(… delta(k, j) … for k) replaced by the summand at k = j."""
+
+    def rule(part: Term) -> Term | None:
+        if part.op != "sum" or part.args[1] is not TRUE or part.args[0].op != "mul":
+            return None
+        factors = part.args[0].args
+        for place, factor in enumerate(factors):
+            if factor.op != "delta":
+                continue
+            for bound, other in (factor.args, factor.args[::-1]):
+                if bound in part.bound and other.op == "index" and other is not bound:
+                    rest = mul(*factors[:place], *factors[place + 1 :])
+                    letters = [k for k in part.bound if k is not bound]
+                    body = substitute(rest, {bound: other})
+                    new = over("sum", body, *letters)
+                    return rule(new) or new
+        return None
+
+    return transform(term, rule)
+
+
+def _apart(definition: Definition, fixed: frozenset[Term]) -> Definition:
+    """The definition with letters that are not those of fixed indices."""
+    names = {k.value[0] for k in fixed}
+    if not any(k.value[0] in names for k in definition.letters):
+        return definition
+    taken = {*fixed, *definition.body.letters, *(k for t in subterms(definition.body) for k in t.bound)}
+    mapping: dict[Term, Term] = {}
+    for letter in definition.letters:
+        mapping[letter] = fresh(letter, taken) if letter.value[0] in names else letter
+        taken.add(mapping[letter])
+    return replace(definition, letters=tuple(mapping.values()), body=substitute(definition.body, mapping))
+
+
+def reachable(term: Term, context: Context) -> list[Definition]:
+    """The definitions the term rests on, each before those that use it."""
+    order: dict[str, Definition] = {}
+
+    def visit(names: Iterable[str]) -> None:
+        for name in sorted(names):
+            definition = context.definitions.get(name)
+            if definition is not None and name not in order:
+                visit(definition.body.names)
+                order[name] = definition
+
+    visit(term.names)
+    return list(order.values())

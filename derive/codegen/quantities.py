@@ -1,0 +1,206 @@
+"""What a name of a theory compiles to: a definition, a theorem's right side, one side of a claim, a reverse mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from derive.codegen.source import Compiled, Quantity
+from derive.codegen.value import CodegenError
+from derive.kernel.context import Context, Declaration, Definition
+from derive.language.printer import to_text
+from derive.language.theory import Claim, Theorem, Theory
+from derive.term import NONLOCAL, TRUE, Term, alike, defined, fresh, mul, substitute, subterms, var
+
+
+def compile_quantity(theory: Theory, name: str, stable: bool = True) -> Compiled:
+    """The named quantity as a vectorised NumPy function.
+
+    A definition (of the file, imported, or `theorem.name` of a theorem), or a theorem, of which the right side of its
+    last equation is compiled (the last whose right side is free of derivatives and means, if there is one).
+    `stable=False` keeps to what is written, without shift by the maximum and the like. Raises KeyError for an unknown
+    name and CodegenError for what cannot be vectorised.
+    """
+    return quantity(theory, name).compile(stable)
+
+
+def compile_side(theory: Theory, theorem: Theorem, claim: Claim, side: str = "right", stable: bool = True) -> Compiled:
+    """One side ("left" or "right") of a claim as a function; its axes are the letters in their order in the claim."""
+    return side_of(theory, theorem, claim, side).compile(stable)
+
+
+def vjp(theory: Theory, name: str, wrt: str, stable: bool = True) -> Compiled:
+    """The reverse mode of a definition by one variable: a function of the cotangent and the definition's variables.
+
+    It is the right side of a theorem about sum(g[i] * diff(name[i], wrt[j]) for i in n), or, for a scalar, the
+    cotangent times the right side of one about diff(name, wrt[j]). Raises CodegenError where no theorem says it.
+    """
+    return reverse_mode(theory, name, wrt).compile(stable)
+
+
+def quantity(theory: Theory, name: str) -> Quantity:
+    """What `compile_quantity` compiles."""
+    owner, place, context, fixed = found(theory, name)
+    if isinstance(place, Theorem):
+        return side_of(owner, place, last_equation(place))
+    letters = _loose(place.letters, fixed)
+    body = substitute(place.body, dict(zip(place.letters, letters, strict=True)))
+    term = defined(place.name, *letters)
+    title = f"{theory.name}.{name}"
+    return Quantity(place.name, term, context, letters, fixed, title=title, formula=to_text(body))
+
+
+def side_of(theory: Theory, theorem: Theorem, claim: Claim, side: str = "right") -> Quantity:
+    """What `compile_side` compiles."""
+    if claim.condition.op != "cmp" or claim.condition.args[1].op == "list":
+        raise CodegenError(f"the claim has no sides: {claim.statement}")
+    left, right = claim.condition.args
+    fixed = (*theory.letters, *theorem.letters)
+    letters = tuple(k for k in in_order(claim.condition) if k not in fixed)
+    term, context = (left if side == "left" else right), theory.context(theorem)
+    title = f"{theory.name}.{theorem.name}"
+    return Quantity(theorem.name, term, context, letters, fixed, title=title, given=context.hypotheses)
+
+
+def reverse_mode(theory: Theory, name: str, wrt: str) -> Quantity:
+    """What `vjp` compiles: of the theorems that give it, the one with the fewest hypotheses."""
+    matches = [
+        (len(theorem.hypotheses), owner, theorem, chain_end(theorem, claim), match)
+        for owner, theorem in theorems(theory)
+        for claim in theorem.claims
+        if (match := cotangent_of(claim.condition, name, wrt)) and plain(chain_end(theorem, claim))
+    ]
+    if not matches:
+        raise CodegenError(
+            f"no theorem of {theory.name} gives the product of a cotangent with the derivative of {name} by {wrt}"
+        )
+    _, owner, theorem, claim, (cotangent, entry) = min(matches, key=lambda m: m[0])
+    context, right = owner.context(theorem), claim.condition.args[1]
+    if cotangent is None:
+        cotangent = _unused("g", context)
+        context = replace(context, declarations={**context.declarations, cotangent: Declaration(cotangent, "real")})
+        right = mul(var(cotangent), right)
+    fixed = (*owner.letters, *theorem.letters)
+    return Quantity(
+        f"{name}_vjp",
+        right,
+        context,
+        tuple(a for a in entry.args if a.op == "index" and a not in fixed),
+        fixed,
+        first=(cotangent,),
+        also=tuple(variables_of(defined(name), context)),
+        title=f"{owner.name}.{theorem.name}",
+        given=context.hypotheses,
+    )
+
+
+def found(theory: Theory, name: str) -> tuple[Theory, Definition | Theorem, Context, tuple[Term, ...]]:
+    """The theory that owns the named definition or theorem, the thing itself, its context and its fixed indices."""
+    letters = frozenset(theory.letters)
+    base = Context(theory.axes, theory.declarations, theory.definitions, theory.hypotheses, letters=letters)
+    if name in theory.definitions:
+        return theory, theory.definitions[name], base, theory.letters
+    for owner, theorem in theorems(theory):
+        if theorem.name == name:
+            return owner, theorem, owner.context(theorem), (*owner.letters, *theorem.letters)
+        for definition in theorem.definitions:
+            if f"{theorem.name}.{definition.name}" == name:
+                return owner, definition, owner.context(theorem), (*owner.letters, *theorem.letters)
+    raise KeyError(f"{theory.name} has no definition or theorem named {name}")
+
+
+def theorems(theory: Theory) -> Iterator[tuple[Theory, Theorem]]:
+    """The theorems of a theory, then those of the theories that it imports from."""
+    for theorem in theory.theorems:
+        yield theory, theorem
+    for imported in theory.imports:
+        yield from theorems(imported.theory)
+
+
+def last_equation(theorem: Theorem) -> Claim:
+    """The last equation whose right side is plain, or else the last equation, or else the last claim."""
+    equations = [c for c in theorem.claims if c.condition.op == "cmp" and c.condition.value == "=="]
+    return ([c for c in equations if plain(c)] or equations or list(theorem.claims))[-1]
+
+
+def plain(claim: Claim) -> bool:
+    """Whether the claim's right side is free of derivatives, replacements, limits and means."""
+    return not any(t.op in NONLOCAL for t in subterms(claim.condition.args[1]))
+
+
+def chain_end(theorem: Theorem, claim: Claim) -> Claim:
+    """The last equation of the chain that the claim stands in."""
+    for other in theorem.claims:
+        goes_on = other.line == claim.line and other.condition.op == "cmp" and other.condition.value == "=="
+        if goes_on and other is not claim and alike(other.condition.args[0], claim.condition.args[1]):
+            return chain_end(theorem, other)
+    return claim
+
+
+def cotangent_of(condition: Term, name: str, wrt: str) -> tuple[str | None, Term] | None:
+    """The cotangent's name and the entry differentiated by, if the left side is a reverse mode of the definition.
+
+    The name is None where the left side is the derivative of a scalar by itself.
+    """
+    if condition.op != "cmp" or condition.value != "==":
+        return None
+    left = condition.args[0]
+    bound: tuple[Term, ...] = ()
+    if left.op == "sum" and left.args[1] is TRUE:
+        left, bound = left.args[0], left.bound
+    factors = left.args if left.op == "mul" else (left,)
+    derivatives = [f for f in factors if f.op == "diff"]
+    others = [f for f in factors if f.op != "diff"]
+    if len(derivatives) != 1 or len(others) > 1:
+        return None
+    body, entry = derivatives[0].args
+    if body.op != "def" or body.value != name or entry.value != wrt or set(body.args) != set(bound):
+        return None
+    if len(body.args) != len(bound) or not entry.letters.isdisjoint(bound):
+        return None
+    if not others:
+        return (None, entry) if not bound else None
+    cotangent = others[0]
+    return (cotangent.value, entry) if cotangent.op == "var" and cotangent.args == body.args else None
+
+
+def variables_of(term: Term, context: Context) -> list[str]:
+    """The variables that the term rests on, through definitions too."""
+    seen: set[str] = set()
+    waiting = list(term.names)
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting += context.definitions[name].body.names if name in context.definitions else ()
+    return [n for n in context.declarations if n in seen]
+
+
+def in_order(term: Term) -> list[Term]:
+    """The free letters of the term in order of appearance."""
+    order: list[Term] = []
+
+    def walk(t: Term) -> None:
+        if t.op == "index" and t in term.letters and t not in order:
+            order.append(t)
+        for a in t.args:
+            if not a.letters.isdisjoint(term.letters):
+                walk(a)
+
+    walk(term)
+    return order
+
+
+def _loose(letters: tuple[Term, ...], fixed: tuple[Term, ...]) -> tuple[Term, ...]:
+    """The letters under names that no fixed index has."""
+    loose: list[Term] = []
+    for letter in letters:
+        taken = (*fixed, *loose, *(k for k in letters if k is not letter))
+        loose.append(fresh(letter, taken))
+    return tuple(loose)
+
+
+def _unused(name: str, context: Context) -> str:
+    while name in context.declarations or name in context.definitions or name in context.axes:
+        name += "_"
+    return name
