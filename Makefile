@@ -1,0 +1,36 @@
+# Each target sets up what it needs. PYTHON names the interpreter (3.11 or newer) the environment is made from.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+
+.DEFAULT_GOAL := help
+.PHONY: help setup report test quick lint clean
+
+help:  ## show this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "derive needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+setup: $(STAMP)  ## make the environment .venv
+
+report: $(STAMP)  ## check the catalogue and write reports/
+	@$(BIN)/derive report
+
+test: $(STAMP)  ## run all tests
+	@$(BIN)/python -m pytest
+
+quick: $(STAMP)  ## run the tests that take little time
+	@$(BIN)/python -m pytest -m 'not slow'
+
+lint: $(STAMP)  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+clean:  ## remove what the other targets made, reports excepted
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find derive tests -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,315 @@
+"""The command line. Results go to stdout, progress and errors to stderr; the exit status tells the verdict."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from derive import __version__
+
+if TYPE_CHECKING:
+    from derive.engine.verdict import TheoryResult
+    from derive.kernel.certificate import Replay
+    from derive.language.errors import LanguageError
+    from derive.language.theory import Theory
+
+ALL_PROVED, REFUTED, USAGE, BAD_INPUT, OPEN, TOOL_MISSING, INTERRUPTED, INTERNAL = 0, 1, 2, 3, 4, 5, 130, 70
+TIMEOUT = 30.0
+
+
+class Failure(click.ClickException):
+    """An error with an exit status of its own."""
+
+    def __init__(self, message: str, status: int):
+        super().__init__(message)
+        self.exit_code = status
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave with its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
+        status = derive.main(args=arguments, prog_name="derive", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as problem:
+        problem.show()
+        return problem.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ALL_PROVED
+    except Exception:
+        traceback.print_exc()
+        click.echo("derive: internal error; please report it with the file that caused it", err=True)
+        return INTERNAL
+    return status if isinstance(status, int) else ALL_PROVED
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="derive")
+@click.pass_context
+def derive(context: click.Context) -> None:
+    """Find, check and explain derivations.
+
+    A theory is a catalogue name (see `derive list`) or a file NAME.derive.
+
+    Exit status: 0 all proved; 1 something refuted; 2 usage; 3 bad input file; 4 checked or undecided, nothing refuted;
+    5 an optional tool is missing.
+    """
+    if os.environ.get("NO_COLOR"):
+        context.color = False
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+time_limit = click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=TIMEOUT,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time for each claim; then it is undecided.",
+)
+
+
+folder = click.Path(file_okay=False, path_type=Path)
+
+
+@derive.command("list")
+@as_json
+def list_(as_json: bool) -> None:
+    """List the catalogue: theories, theorems, statements."""
+    from derive.cli_data import catalogue_data
+    from derive.cli_text import catalogue_text
+    from derive.language import catalogue, load
+
+    theories = [load(name) for name in catalogue()]
+    click.echo(_dumped(catalogue_data(theories)) if as_json else catalogue_text(theories))
+
+
+@derive.command()
+@click.argument("name", metavar="NAME[.THEOREM]")
+@as_json
+@time_limit
+def show(name: str, as_json: bool, timeout: float) -> int:
+    """Show statements and steps."""
+    from derive.cli_data import check_data, show_data
+    from derive.cli_text import show_text
+
+    source, theorem = _split(name)
+    theory = _load(source)
+    if isinstance(theory, Exception):
+        return _bad_files([(source, theory)], as_json, check_data)
+    if theorem is not None and all(t.name != theorem for t in theory.theorems):
+        raise click.UsageError(
+            f"{theory.name} has no theorem {theorem!r}; it has {', '.join(t.name for t in theory.theorems)}"
+        )
+    with _progress() as tell:
+        result = _checked(theory, timeout, tell, theorem)
+    click.echo(_dumped(show_data(source, result)) if as_json else show_text(result))
+    return _status([result])
+
+
+@derive.command()
+@click.argument("names", metavar="NAME|FILE...", nargs=-1, required=True)
+@as_json
+@time_limit
+@click.option("--evidence", is_flag=True, help="Also derive each theorem again with SymPy at sizes 1 to 4.")
+@click.option("--certificate", type=folder, metavar="DIR", help="Write certificates into this folder.")
+def check(names: tuple[str, ...], as_json: bool, timeout: float, evidence: bool, certificate: Path | None) -> int:
+    """Prove or refute every claim."""
+    from derive.cli_data import check_data
+    from derive.cli_text import check_text
+
+    found: list[tuple[str, TheoryResult | LanguageError]] = []
+    agreements: dict[str, Any] = {}
+    with _progress() as tell:
+        for name in names:
+            theory = _load(name)
+            if isinstance(theory, Exception):
+                found.append((name, theory))
+                continue
+            result = _checked(theory, timeout, tell)
+            found.append((name, result))
+            if evidence:
+                agreements[name] = _agreement(result, tell)
+            if certificate is not None:
+                _write_certificate(result, certificate)
+    if as_json:
+        click.echo(_dumped(check_data(found, agreements)))
+    else:
+        for name, result_or_error in found:
+            if isinstance(result_or_error, Exception):
+                _complain(result_or_error)
+            else:
+                click.echo(check_text(result_or_error, agreements.get(name)))
+    return _overall(found)
+
+
+@derive.command()
+@click.argument("names", metavar="[NAME|FILE]...", nargs=-1)
+@click.option("--format", "formats", default="md,tex", show_default=True, metavar="LIST", help="Of md, tex, pdf.")
+@click.option("--out", type=folder, metavar="DIR", default=Path("reports"), show_default=True)
+@click.option("--open", "open_", is_flag=True, help="Open the first report written.")
+@time_limit
+def report(names: tuple[str, ...], formats: str, out: Path, open_: bool, timeout: float) -> int:
+    """Write reports; without a name, of the whole catalogue, with an index."""
+    from derive.cli_text import written_text
+    from derive.language import catalogue
+    from derive.report.write import FORMATS, MissingTool, write_index, write_report
+
+    chosen = tuple(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
+    unknown = [part for part in chosen if part not in FORMATS]
+    if unknown or not chosen:
+        raise click.BadParameter(
+            f"{', '.join(unknown) or 'nothing'}; choose of {', '.join(FORMATS)}", param_hint="--format"
+        )
+    found: list[tuple[str, TheoryResult | LanguageError]] = []
+    documents, files = [], []
+    with _progress() as tell:
+        for name in names or catalogue():
+            theory = _load(name)
+            if isinstance(theory, Exception):
+                found.append((name, theory))
+                _complain(theory)
+                continue
+            result = _checked(theory, timeout, tell)
+            found.append((name, result))
+            try:
+                document, written = write_report(result, chosen, out, tell)
+            except MissingTool as problem:
+                raise Failure(str(problem), TOOL_MISSING) from problem
+            except OSError as problem:
+                raise Failure(f"cannot write to {out}: {problem.strerror}", USAGE) from problem
+            documents.append(document)
+            files += written
+        if not names:
+            files.append(write_index(documents, out))
+    click.echo(written_text(documents, files))
+    if open_ and files:
+        click.launch(str(files[0]))
+    return _overall(found)
+
+
+@derive.command()
+@click.argument("files", metavar="CERTIFICATE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@as_json
+def verify(files: tuple[Path, ...], as_json: bool) -> int:
+    """Replay certificates with the kernel alone."""
+    from derive.cli_data import verify_data
+    from derive.cli_text import verify_text
+    from derive.kernel.certificate import verify_file
+    from derive.kernel.proof import Rejected
+
+    found: list[tuple[str, list[Replay] | Rejected]] = []
+    for path in files:
+        try:
+            found.append((str(path), verify_file(path)))
+        except Rejected as problem:
+            found.append((str(path), problem))
+    click.echo(_dumped(verify_data(found)) if as_json else verify_text(found))
+    if any(isinstance(replays, Exception) for _, replays in found):
+        return BAD_INPUT
+    replays = [replay for _, part in found if not isinstance(part, Exception) for replay in part]
+    if any(not replay.ok for replay in replays):
+        return REFUTED
+    return ALL_PROVED if replays else OPEN
+
+
+# -- what the commands share ------------------------------------------------------------------------------------------
+
+
+def _dumped(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=1, ensure_ascii=True)
+
+
+def _load(source: str) -> Theory | LanguageError:
+    """The theory, or what is wrong with it."""
+    from derive.language import LanguageError, load
+
+    try:
+        return load(source)
+    except LanguageError as problem:
+        return problem
+
+
+def _split(name: str) -> tuple[str, str | None]:
+    """A theory and, after a dot, one of its theorems."""
+    from derive.language import catalogue
+
+    if name in catalogue() or Path(name).exists():
+        return name, None
+    source, dot, theorem = name.rpartition(".")
+    return (source, theorem) if dot and (source in catalogue() or Path(source).exists()) else (name, None)
+
+
+def _checked(theory: Theory, timeout: float, tell: Callable[[str], None], only: str | None = None) -> TheoryResult:
+    from derive.engine.check import check_theory
+
+    return check_theory(theory, timeout, only, lambda theorem: tell(f"{theory.name}: {theorem}"))
+
+
+def _agreement(result: TheoryResult, tell: Callable[[str], None]) -> Any:
+    from derive.report.numbers import agreement
+
+    tell(f"{result.theory.name}: again with SymPy")
+    return agreement(result.theory)
+
+
+def _write_certificate(result: TheoryResult, folder: Path) -> None:
+    from derive.engine.certify import certificate_of
+    from derive.report.write import write_text
+
+    text = json.dumps(certificate_of(result), ensure_ascii=False, separators=(",", ":"))
+    write_text(folder / f"{result.theory.name}.json", text + "\n")
+
+
+def _complain(problem: LanguageError) -> None:
+    click.echo(problem.render(), err=True)
+
+
+def _bad_files(found: list[tuple[str, Any]], as_json: bool, data: Callable[..., dict[str, Any]]) -> int:
+    for _, problem in found:
+        if not as_json:
+            _complain(problem)
+    if as_json:
+        click.echo(_dumped(data(found)))
+    return BAD_INPUT
+
+
+def _overall(found: list[tuple[str, Any]]) -> int:
+    if any(isinstance(result, Exception) for _, result in found):
+        return BAD_INPUT
+    return _status([result for _, result in found])
+
+
+def _status(results: list[TheoryResult]) -> int:
+    """The exit status that says what was found."""
+    verdicts = {t.verdict for result in results for t in result.theorems}
+    if "refuted" in verdicts:
+        return REFUTED
+    return ALL_PROVED if verdicts == {"proved"} and all(r.theorems for r in results) else OPEN
+
+
+def _progress() -> Any:
+    from derive.cli_progress import Progress
+
+    return Progress(sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""What the command line prints for people: plain lines, coloured by verdict, every text of a user made harmless."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from derive.language.errors import printable
+from derive.language.printer import to_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from derive.engine.verdict import ClaimResult, TheoremResult, TheoryResult
+    from derive.kernel.certificate import Replay
+    from derive.language.theory import Theory
+    from derive.report.counterexample import Counterexample
+    from derive.report.document import ClaimView, Document
+    from derive.term import Term
+
+COLOURS = {"proved": "green", "checked": "yellow", "undecided": "yellow", "refuted": "red"}
+MARKS = {"proved": "✔", "checked": "≈", "undecided": "?", "refuted": "✘"}
+WIDTH = 110
+
+
+def catalogue_text(theories: Iterable[Theory]) -> str:
+    """The catalogue: each theory with its theorems and what they state."""
+    lines: list[str] = []
+    for theory in theories:
+        lines += ["" if lines else None, f"{click.style(theory.name, bold=True)}: {printable(theory.title)}"]  # type: ignore[list-item]
+        wide = max((len(t.name) for t in theory.theorems), default=0)
+        for theorem in theory.theorems:
+            for number, claim in enumerate(theorem.claims):
+                name = theorem.name if number == 0 else ""
+                lines.append(f"  {name:<{wide}}  {printable(claim.statement)}")
+    return "\n".join(line for line in lines if line is not None)
+
+
+def check_text(result: TheoryResult, agreement: Any = None) -> str:
+    """All verdicts of a theory, with what each rests on, and a count."""
+    from derive.report.document import document
+
+    shown = document(result)
+    lines = [f"{click.style(result.theory.name, bold=True)}: {printable(result.theory.title)}"]
+    for theorem, view in zip(result.theorems, shown.theorems, strict=True):
+        lines.append(f"  {_verdict(theorem.verdict)} {click.style(theorem.theorem.name, bold=True)}: {theorem.verdict}")
+        for claim, part in zip(theorem.claims, view.claims, strict=True):
+            lines += _indented(_claim(claim, part, several=len(theorem.claims) > 1), 6)
+            if agreement is not None:
+                lines += _indented(_again(agreement[theorem.theorem.name, part.number - 1]), 8)
+        lines += _indented(_notes(theorem), 6)
+    lines.append(_tally(result))
+    return "\n".join(lines)
+
+
+def show_text(result: TheoryResult) -> str:
+    """Statements with their derivations, step by step."""
+    from derive.report.document import document
+
+    lines: list[str] = []
+    for theorem, view in zip(result.theorems, document(result).theorems, strict=True):
+        lines.append("")
+        name = click.style(f"{result.theory.name}.{theorem.theorem.name}", bold=True)
+        lines.append(f"{name}: {_verdict(theorem.verdict)} {theorem.verdict}")
+        lines += _indented(printable_lines(view.doc), 2)
+        for claim, part in zip(theorem.claims, view.claims, strict=True):
+            lines += ["", *_indented(_claim(claim, part, several=len(theorem.claims) > 1), 2)]
+            lines += _indented(_derivation(part), 4)
+        lines += _indented(_notes(theorem), 2)
+    return "\n".join(lines[1:])
+
+
+def written_text(documents: Sequence[Document], files: Sequence[Path]) -> str:
+    """What a run of `derive report` wrote."""
+    lines = []
+    for document in documents:
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in document.counts) or "nothing to prove"
+        lines.append(f"{_verdict(document.verdict)} {document.name}: {counts}")
+    lines += [f"wrote {printable(str(path))}" for path in files]
+    return "\n".join(lines)
+
+
+def verify_text(found: Iterable[tuple[str, Sequence[Replay] | Exception]]) -> str:
+    """What the kernel says of each certificate."""
+    lines: list[str] = []
+    for path, replays in found:
+        lines.append(click.style(printable(path), bold=True))
+        if isinstance(replays, Exception):
+            lines.append(f"  rejected: {printable(str(replays))}")
+            continue
+        for replay in replays:
+            words = "accepted" if replay.ok else f"rejected: {printable(replay.reason or '')}"
+            mark = _verdict("proved" if replay.ok else "refuted")
+            lines.append(f"  {mark} {printable(replay.theorem)}, claim {replay.number}: {words}")
+        lines.append(f"  {sum(r.ok for r in replays)} of {len(replays)} accepted by the kernel")
+    return "\n".join(lines)
+
+
+def printable_lines(text: str) -> list[str]:
+    """Prose as lines of the terminal's width."""
+    paragraphs = [printable(" ".join(p.split())) for p in text.split("\n\n")]
+    return [line for p in paragraphs if p for line in textwrap.wrap(p, WIDTH)]
+
+
+# -- pieces -----------------------------------------------------------------------------------------------------------
+
+
+def _verdict(verdict: str) -> str:
+    return click.style(MARKS[verdict], fg=COLOURS[verdict])
+
+
+def _indented(lines: Iterable[str], blanks: int) -> list[str]:
+    return [" " * blanks + line if line else "" for line in lines]
+
+
+def _claim(claim: ClaimResult, view: ClaimView, several: bool) -> list[str]:
+    mark = f"{_verdict(claim.verdict)} " if several else ""
+    caption = f"   ({printable(claim.claim.caption)})" if claim.claim.caption else ""
+    lines = [f"{mark}{printable(claim.claim.statement)}{caption}"]
+    if view.domain:
+        lines.append(f"  wherever {_joined(view.domain)}")
+    if claim.verdict == "proved":
+        if view.hypotheses:
+            lines.append(f"  using {_joined(view.hypotheses)}")
+    elif claim.reason and view.counterexample is None:
+        lines += _indented(textwrap.wrap(f"{claim.verdict}: {printable(claim.reason)}", WIDTH), 2)
+    if view.counterexample is not None:
+        lines += _indented(_counterexample(view.counterexample), 2)
+    return lines
+
+
+def _counterexample(point: Counterexample) -> list[str]:
+    lines = [f"counterexample: {', '.join(f'{name} = {value}' for name, value in point.point)}"]
+    for side, name in zip(point.sides, ("left", "right"), strict=False):
+        filled = f"{_text(side.filled)} = " if side.filled is not None else ""
+        lines.append(f"  {name:<10} {filled}{side.value}")
+    if point.undefined:
+        lines.append(f"  undefined  {printable(point.undefined)}")
+    if point.difference:
+        lines.append(f"  difference {point.difference}")
+    return lines
+
+
+def _derivation(view: ClaimView) -> list[str]:
+    if view.start is None:
+        return [view.closing] if view.closing else []
+    rules = [f"{step.number}. {step.rule}{f' of {step.name}' if step.name else ''}" for step in view.steps]
+    wide = max(map(len, rules)) + 1
+    lines = [f"{'':<{wide}}  {to_text(view.start)}"]
+    for step, rule in zip(view.steps, rules, strict=True):
+        lines.append(f"{rule:<{wide}}= {to_text(step.after)}")
+        for condition in step.conditions:
+            reason = f" ({condition.reason})" if condition.reason else ""
+            lines.append(f"{'':<{wide}}    needs {to_text(condition.condition)}{reason}")
+        if step.rests_on:
+            lines.append(f"{'':<{wide}}    by {' and '.join(step.rests_on)}")
+    if view.closing:
+        lines.append(view.closing)
+    return lines
+
+
+def _notes(theorem: TheoremResult) -> list[str]:
+    lines = [f"warning: {printable(warning)}" for warning in theorem.warnings]
+    if theorem.unused:
+        lines.append(f"not needed: {_joined(theorem.unused)}")
+    return lines
+
+
+def _again(again: Any) -> list[str]:
+    """What SymPy found at explicit sizes."""
+    from derive.report import words
+
+    sizes = words.sizes(again.sizes_checked)
+    reason = f" ({printable(again.reason)})" if again.reason else ""
+    return textwrap.wrap(f"SymPy {words.OPINIONS[again.agrees]}{f' at {sizes}' if sizes else ''}{reason}", WIDTH)
+
+
+def _tally(result: TheoryResult) -> str:
+    claims = [c for t in result.theorems for c in t.claims]
+    if not claims:
+        return "  nothing to prove"
+    counts = {v: sum(c.verdict == v for c in claims) for v in MARKS}
+    return "  " + ", ".join(f"{count} of {len(claims)} {verdict}" for verdict, count in counts.items() if count)
+
+
+def _joined(terms: Iterable[Term]) -> str:
+    return " and ".join(to_text(term) for term in terms)
+
+
+def _text(term: Term) -> str:
+    return to_text(term)

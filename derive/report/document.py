@@ -1,0 +1,319 @@
+"""A checked theory as a document: plain data for templates, in reading order, without any markup.
+
+Formulas are terms, prose is the author's text, words are words; each format writes them its own way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from derive.engine.verdict import ORDER, ClaimResult, TheoremResult, TheoryResult
+from derive.kernel.context import Context, Declaration, Definition
+from derive.kernel.proof import Condition, Step, Use
+from derive.language import catalogue
+from derive.language.theory import Theory
+from derive.report import counterexample, words
+from derive.report.notation import Notation, names_in, notation
+from derive.report.numbers import Evidence
+from derive.term import TRUE, Term, defined, subterm, var
+
+
+@dataclass(frozen=True)
+class StepView:
+    """One line of a derivation: a rule, where it applies, what the expression becomes, and what had to hold."""
+
+    number: int
+    rule: str
+    name: str | None  # of the definition that is unfolded or folded
+    backwards: bool
+    place: Term | None  # what the rule was applied to, where that is not the whole expression
+    after: Term
+    conditions: tuple[Condition, ...]
+    rests_on: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Again:
+    """What SymPy finds by differentiating explicit components at some sizes."""
+
+    agrees: bool | None
+    sizes: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ClaimView:
+    number: int
+    letters: tuple[Term, ...]  # the free ones, for all values of which it is claimed
+    statement: Term
+    source: str
+    caption: str | None
+    verdict: str
+    reason: str | None
+    start: Term | None  # the left side, from which the steps go
+    steps: tuple[StepView, ...]
+    closing: str | None  # how the last line gives the claim, where that is not by being its right side
+    domain: tuple[Term, ...]
+    obligations: tuple[Condition, ...]
+    hypotheses: tuple[Term, ...]
+    counterexample: counterexample.Counterexample | None
+    again: Again | None  # SymPy's opinion
+
+
+@dataclass(frozen=True)
+class TheoremView:
+    name: str
+    line: int
+    doc: str
+    verdict: str
+    variables: tuple[Declaration, ...]
+    letters: tuple[Term, ...]
+    hypotheses: tuple[tuple[int, Term], ...]  # with their numbers among all that the theorem stands on
+    definitions: tuple[Definition, ...]
+    claims: tuple[ClaimView, ...]
+    domain: tuple[Term, ...]  # of all its claims
+    unused: tuple[Term, ...]
+    warnings: tuple[str, ...]
+    rests_on: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RuleCount:
+    words: str
+    count: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """What all proofs of a document rest on, taken together."""
+
+    rules: tuple[RuleCount, ...]
+    identities: tuple[RuleCount, ...]
+    steps: int
+
+
+@dataclass(frozen=True)
+class Document:
+    name: str
+    source: str  # what to call it by on the command line
+    title: str
+    prose: str
+    verdict: str
+    counts: tuple[tuple[str, int], ...]  # theorems by verdict
+    claims: int
+    axes: tuple[str, ...]
+    letters: tuple[tuple[str, tuple[str, ...]], ...]  # axis and the letters that run over it
+    declarations: tuple[Declaration, ...]
+    fixed: tuple[Term, ...]  # declared indices
+    definitions: tuple[Definition, ...]
+    hypotheses: tuple[tuple[int, Term], ...]
+    imports: tuple[tuple[str, tuple[str, ...]], ...]
+    theorems: tuple[TheoremView, ...]
+    account: Account
+    evidence: Evidence
+    notation: Notation = field(compare=False, default_factory=Notation)
+
+
+def document(result: TheoryResult, evidence: Evidence | None = None) -> Document:
+    """The document of a checked theory, with the evidence that was gathered."""
+    theory, evidence = result.theory, evidence or Evidence()
+    theorems = tuple(_theorem(theory, part, evidence) for part in result.theorems)
+    counts = Counter(t.verdict for t in theorems)
+    draft = Document(
+        name=theory.name,
+        source=theory.name if theory.path is None or theory.name in catalogue() else theory.path.name,
+        title=theory.title.removesuffix(".") or theory.name,
+        prose=theory.prose,
+        verdict=min((t.verdict for t in theorems), key=ORDER.index, default="undecided"),
+        counts=tuple((v, counts[v]) for v in reversed(ORDER) if counts[v]),
+        claims=sum(len(t.claims) for t in theorems),
+        axes=theory.axes,
+        letters=(),
+        declarations=tuple(theory.declarations.values()),
+        fixed=theory.letters,
+        definitions=tuple(theory.definitions.values()),
+        hypotheses=tuple(enumerate(theory.hypotheses, 1)),
+        imports=tuple((i.source, i.names) for i in theory.imports),
+        theorems=theorems,
+        account=_account(result),
+        evidence=evidence,
+    )
+    return _with_notation(draft)
+
+
+def _with_notation(draft: Document) -> Document:
+    names, letters = names_in(formulas(draft))
+    names |= {*draft.axes, *(d.name for d in _declarations(draft))}
+    by_axis = {axis: tuple(sorted(k for k, over in letters.items() if axis in over)) for axis in draft.axes}
+    return replace(
+        draft,
+        letters=tuple((axis, run) for axis, run in by_axis.items() if run),
+        notation=notation(names, letters),
+    )
+
+
+def _declarations(document: Document) -> Iterable[Declaration]:
+    yield from document.declarations
+    for theorem in document.theorems:
+        yield from theorem.variables
+
+
+def formulas(document: Document) -> Iterable[Term]:
+    """Every term that the document prints."""
+    for declaration in _declarations(document):
+        yield from law_terms(declaration)
+    yield from document.fixed
+    for definition in (*document.definitions, *(d for t in document.theorems for d in t.definitions)):
+        yield defined(definition.name, *definition.letters)
+        yield definition.body
+    yield from (h for _, h in document.hypotheses)
+    for theorem in document.theorems:
+        yield from theorem.letters
+        yield from (h for _, h in theorem.hypotheses)
+        for claim in theorem.claims:
+            yield from _claim_formulas(claim)
+
+
+def _claim_formulas(claim: ClaimView) -> Iterable[Term]:
+    yield claim.statement
+    for step in claim.steps:
+        yield step.after
+        if step.place is not None:
+            yield step.place
+        yield from (c.condition for c in step.conditions)
+    yield from claim.domain
+    yield from (c.condition for c in claim.obligations)
+    for side in claim.counterexample.sides if claim.counterexample else ():
+        yield from (t for t in (side.term, side.filled) if t is not None)
+
+
+def law_terms(declaration: Declaration) -> tuple[Term, ...]:
+    """The entry that a declaration declares and the parameters of its law."""
+    entry = var(declaration.name, *declaration.letters)
+    return (entry, *declaration.law.parameters) if declaration.law else (entry,) if declaration.letters else ()
+
+
+def _theorem(theory: Theory, result: TheoremResult, evidence: Evidence) -> TheoremView:
+    theorem = result.theorem
+    context = theory.context(theorem)
+    first = len(theory.hypotheses) + 1
+    fixed = frozenset((*theory.letters, *theorem.letters))
+    rests_on = {name for c in result.claims for name in c.claim.by}
+    rests_on |= {name for c in result.claims if c.account for name in c.account.lemmas}
+    own = {theorem.name} | {name for name in rests_on if not name.isidentifier()}  # its own earlier claims
+    return TheoremView(
+        name=theorem.name,
+        line=theorem.line,
+        doc=theorem.doc,
+        verdict=result.verdict,
+        variables=theorem.declarations,
+        letters=theorem.letters,
+        hypotheses=tuple(enumerate(theorem.hypotheses, first)),
+        definitions=theorem.definitions,
+        claims=tuple(
+            _claim(number, claim, context, fixed, _again(evidence, theorem.name, number))
+            for number, claim in enumerate(result.claims, 1)
+        ),
+        domain=tuple(dict.fromkeys(d for c in result.claims if c.account for d in c.account.domain)),
+        unused=result.unused,
+        warnings=result.warnings,
+        rests_on=tuple(sorted(rests_on - own)),
+    )
+
+
+def _again(evidence: Evidence, theorem: str, number: int) -> Again | None:
+    found = evidence.agreement.get((theorem, number - 1))
+    if found is None:
+        return None
+    return Again(found.agrees, words.sizes(found.sizes_checked), found.reason)
+
+
+def _claim(
+    number: int, result: ClaimResult, context: Context, fixed: frozenset[Term], again: Again | None
+) -> ClaimView:
+    claim, account = result.claim, result.account
+    context = result.context or context
+    steps: tuple[StepView, ...] = ()
+    start = None
+    if result.proof is not None and result.proof.steps and result.proof.claim.op == "cmp":
+        start = result.proof.claim.args[0]
+        conditions = account.conditions if account else []
+        steps = tuple(_steps(start, result.proof.steps, conditions, context))
+    return ClaimView(
+        number=number,
+        letters=tuple(sorted(claim.condition.letters - fixed, key=lambda k: k.value)),
+        statement=claim.condition,
+        source=claim.statement,
+        caption=claim.caption,
+        verdict=result.verdict,
+        reason=result.reason,
+        start=start,
+        steps=steps,
+        closing=_closing(result),
+        domain=tuple(dict.fromkeys(account.domain)) if account else (),
+        obligations=tuple(dict.fromkeys(account.obligations)) if account else (),
+        hypotheses=result.hypotheses,
+        counterexample=(
+            counterexample.shown(result.counterexample, claim.condition, context) if result.counterexample else None
+        ),
+        again=again,
+    )
+
+
+def _closing(result: ClaimResult) -> str | None:
+    """How the proof of an order or a logical claim ends."""
+    if result.proof is None:
+        return None
+    claim = result.proof.claim
+    if claim.op == "cmp" and claim.value == "==":
+        return None
+    return "the signs of the parts decide it" if claim.op == "cmp" else "it follows from what is declared and assumed"
+
+
+def _steps(
+    start: Term, steps: Sequence[Step], conditions: Sequence[tuple[Condition, ...]], context: Context
+) -> Iterable[StepView]:
+    before = start
+    for number, step in enumerate(steps, 1):
+        met = conditions[number - 1] if number <= len(conditions) else ()
+        place, result = subterm(before, step.path), subterm(step.after, step.path)
+        folded = result if step.reverse else place
+        yield StepView(
+            number=number,
+            rule=words.rule_words(step.rule),
+            name=folded.value if step.rule == "definition" and folded.op == "def" else None,
+            backwards=step.reverse and step.rule != "definition",
+            place=place if step.path else None,
+            after=step.after,
+            conditions=tuple(dict.fromkeys(c for c in met if c.condition is not TRUE)),
+            rests_on=tuple(dict.fromkeys(_used(use, context) for use in step.uses)),
+        )
+        before = step.after
+
+
+def _used(use: Use, context: Context) -> str:
+    if use.kind == "hypothesis":
+        return f"hypothesis {use.number + 1}"
+    if 0 <= use.number < len(context.lemmas):
+        name = context.lemmas[use.number].name
+        return f"theorem {name}" if name.isidentifier() else name
+    return "an earlier theorem"
+
+
+def _account(result: TheoryResult) -> Account:
+    rules: Counter[str] = Counter()
+    steps = 0
+    for theorem in result.theorems:
+        for claim in theorem.claims:
+            rules.update(claim.account.rules if claim.account else {})
+            steps += len(claim.proof.steps) if claim.proof else 0
+    rows = [(name, RuleCount(words.rule_words(name), count, words.rule_source(name))) for name, count in rules.items()]
+    rows.sort(key=lambda row: (-row[1].count, row[1].words))
+    return Account(
+        rules=tuple(row for name, row in rows if name not in words.PROCEDURES),
+        identities=tuple(row for name, row in rows if name in words.PROCEDURES),
+        steps=steps,
+    )

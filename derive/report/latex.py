@@ -1,0 +1,458 @@
+"""Terms in the notation of a textbook, as LaTeX that both pdflatex and GitHub's renderer read.
+
+Everything printed can be read back: no part is dropped or abbreviated, and an operator without a row is an error. Where
+a formula is wider than the room it has, its sums, products, fractions and groups are laid out on several lines.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from derive.report.boxes import (
+    ATOM,
+    CONDITION,
+    OVER_PRODUCTS,
+    OVER_SUMS,
+    POWER,
+    PREFIX,
+    PRODUCT,
+    RELATION,
+    SUM,
+    TERM,
+    Box,
+    at_least,
+    fence,
+    filled,
+    followed,
+    listed,
+    number,
+    row,
+    stacked,
+    width,
+)
+from derive.report.notation import Notation, Symbol, literal
+from derive.term import ONE, TRUE, ZERO, Term, make, num, subterms
+
+RELATIONS = {"==": "=", "!=": r"\neq", "<": "<", "<=": r"\leq", ">": ">", ">=": r"\geq"}
+BIG = {"sum": r"\sum", "prod": r"\prod", "max": r"\max", "min": r"\min", "argmax": r"\arg\max"}
+MOMENTS = {"E": r"\mathbb{E}", "Var": r"\mathrm{Var}", "Cov": r"\mathrm{Cov}"}
+CONSTANTS = {"pi": r"\pi", "oo": r"\infty"}
+# Functions written like `\log x`, without parentheses where the argument is a name or a number.
+BARE = {name: f"\\{name}" for name in ("log", "sin", "cos", "tan", "sinh", "cosh", "tanh")} | {"atan": r"\arctan"}
+WORDS = {"sign": r"\mathrm{sgn}", "relu": r"\mathrm{ReLU}", "max": r"\max", "min": r"\min"}
+# Functions with a Greek sign, kept only where no name of the theory is written with that sign.
+GREEK_SIGNS = {"sigmoid": r"\sigma", "digamma": r"\psi", "lgamma": r"\Gamma"}
+GREEK_FORMS = {"lgamma": r"\log\Gamma"}
+
+ROOM = 41.0  # what a line of a page holds, in em
+_NARROWEST = 9.0  # below this nothing is broken any further
+_LONG_EXPONENT = 13.0
+_DEEP = 40
+
+
+def positive_part(term: Term) -> Term | None:
+    """The term without its leading minus sign, or None where it has none."""
+    if term.op == "neg":
+        return term.args[0]
+    if term.op == "num" and term.value < 0:
+        return num(-term.value)
+    if term.op == "mul" and (first := positive_part(term.args[0])) is not None:
+        return make("mul", (first, *term.args[1:]))
+    return None
+
+
+def flattened(term: Term) -> list[Term]:
+    """The operands of a sum or product, those of the same operation inside it included."""
+    return [part for arg in term.args for part in (flattened(arg) if arg.op == term.op else [arg])]
+
+
+@dataclass(frozen=True)
+class Printer:
+    """Prints terms with the symbols of one notation."""
+
+    notation: Notation
+    _flat: dict[tuple[Term, bool], Box] = field(default_factory=dict, compare=False, repr=False)
+
+    def inline(self, term: Term) -> str:
+        """The term on one line."""
+        return self.box(term).text
+
+    def display(self, term: Term, relation: str | None = None, room: float = ROOM) -> str:
+        """The term as a displayed formula, on as many lines as it needs; after a relation sign where one is given."""
+        if relation is None:
+            return self.box(term, room).text
+        return f"{RELATIONS[relation]} {_hung(at_least(self.box(term, room - 2.0), SUM)).text}"
+
+    def letters(self, letters: Iterable[Term]) -> str:
+        """Letters in a row, with their axes where those need saying."""
+        return listed([self.letter(k) for k in letters]).text
+
+    def name_of(self, name: str, subscripts: Sequence[Term] = ()) -> str:
+        """A declared name with subscripts."""
+        return self.entry(self.notation.symbol(name), subscripts).text
+
+    def width(self, term: Term) -> float:
+        return self.box(term).width
+
+    def box(self, term: Term, room: float = math.inf, small: bool = False) -> Box:
+        """The term printed in the room; `small` is for scripts, where fractions are written with a slash."""
+        key = (term, small)
+        if key not in self._flat:
+            if term.depth > _DEEP:
+                self._prepare(term)
+            self._flat[key] = ROWS[term.op](self, term, math.inf, small)
+        box = self._flat[key]
+        return box if small or box.width <= room or room < _NARROWEST else ROWS[term.op](self, term, room, small)
+
+    def _prepare(self, term: Term) -> None:
+        """Print the parts of a deep term from the inside out, so that no depth is too much for Python's stack."""
+        for part in sorted(subterms(term), key=lambda t: t.depth):
+            for small in (False, True):
+                if (part, small) not in self._flat:
+                    self._flat[part, small] = ROWS[part.op](self, part, math.inf, small)
+
+    # -- names ------------------------------------------------------------------------------------------------------
+
+    def entry(self, symbol: Symbol, subscripts: Sequence[Term]) -> Box:
+        """A symbol with its subscripts."""
+        below = [symbol.tag] if symbol.tag else []
+        boxes = [self.box(s, small=True) for s in subscripts]
+        plain = not symbol.tag and all(re.fullmatch(r"[A-Za-z]|\\[a-z]+", b.text) for b in boxes)
+        if plain and boxes:
+            below = [" ".join(b.text for b in boxes)]
+        else:
+            below += [b.text for b in boxes]
+        text = ", ".join(below)
+        wide = width(symbol.base) + (0.7 * (width(symbol.tag) + sum(b.width + 0.3 for b in boxes)) if below else 0.0)
+        word = "word" if symbol.base.startswith(r"\mathrm") else ""
+        return Box(f"{symbol.base}_{{{text}}}" if below else symbol.base, wide, first=word, last="" if below else word)
+
+    def name(self, term: Term, room: float, small: bool) -> Box:
+        return self.entry(self.notation.symbol(term.value), term.args)
+
+    def index(self, term: Term, room: float, small: bool) -> Box:
+        return self.entry(self.notation.symbol(term.value[0]), ())
+
+    def number(self, term: Term, room: float, small: bool) -> Box:
+        if term.value < 0:
+            return self.minus(num(-term.value), room, small)
+        box = number(term.value)
+        if small and box.text.startswith(r"\frac"):
+            text = f"{term.value.numerator} / {term.value.denominator}"
+            return Box(text, 0.55 * len(text), TERM, first="digit", last="digit")
+        return box
+
+    def constant(self, term: Term, room: float, small: bool) -> Box:
+        return Box(CONSTANTS[term.value], 0.8)
+
+    def delta(self, term: Term, room: float, small: bool) -> Box:
+        return self.entry(Symbol(r"\delta"), term.args)
+
+    # -- arithmetic -------------------------------------------------------------------------------------------------
+
+    def minus(self, positive: Term, room: float, small: bool) -> Box:
+        box = at_least(self.box(positive, room - 1.0, small), TERM)
+        return Box(f"-{box.text}", box.width + 0.8, SUM, box.reach, box.tall, last=box.last)
+
+    def negation(self, term: Term, room: float, small: bool) -> Box:
+        return self.minus(term.args[0], room, small)
+
+    def sum(self, term: Term, room: float, small: bool) -> Box:
+        parts: list[Box] = []
+        terms = flattened(term)
+        for place, arg in enumerate(terms):
+            positive = positive_part(arg)
+            box = self.box(arg if positive is None else positive, room - 1.5, small)
+            box = at_least(box, TERM) if place == len(terms) - 1 else followed(box, TERM)
+            sign = ("-" if positive is not None else "") if place == 0 else "- " if positive is not None else "+ "
+            parts.append(replace(box, text=sign + box.text, width=box.width + (1.3 if sign else 0.0)))
+        return stacked([row(line, SUM) for line in filled(parts, room)])
+
+    def product(self, term: Term, room: float, small: bool) -> Box:
+        positive = positive_part(term)
+        if positive is not None:
+            return self.minus(positive, room, small)
+        factors = flattened(term)
+        rooms = self._rooms(factors, room, small)
+        boxes = [
+            at_least(self.box(f, space, small), PRODUCT) if f is factors[-1] and place == len(factors) - 1
+            else followed(self.box(f, space, small), PRODUCT)
+            for place, (f, space) in enumerate(zip(factors, rooms, strict=True))
+        ]  # fmt: skip
+        spaced = boxes[:1]
+        for before, box in pairwise(boxes):
+            glue = _glue(before, box)
+            spaced.append(replace(box, text=glue + box.text, width=box.width + 0.3 + (0.5 if "cdot" in glue else 0.0)))
+        lines = filled(spaced, room)
+        if len(lines) == 1:
+            return row(spaced, PRODUCT)
+        later = [[_dotted(first), *rest] for first, *rest in lines[1:]]
+        return stacked([row(line, PRODUCT) for line in [lines[0], *later]])
+
+    def _rooms(self, factors: Sequence[Term], room: float, small: bool) -> list[float]:
+        """The room of each factor: the widest one takes what the others leave, if that is enough to be broken well."""
+        widths = [self.box(f, small=small).width + 1.3 for f in factors]
+        widest = widths.index(max(widths))
+        left = room - (sum(widths) - widths[widest])
+        if left < min(room, 2 * _NARROWEST):
+            return [room - 1.5] * len(factors)
+        return [left if place == widest else math.inf for place in range(len(factors))]
+
+    def quotient(self, term: Term, room: float, small: bool) -> Box:
+        if small:
+            top = followed(self.box(term.args[0], small=True), PRODUCT)
+            bottom = at_least(self.box(term.args[1], small=True), POWER)
+            return row([top, Box("/", 0.5), bottom], TERM)
+        top, bottom = (self.box(arg, room - 0.4) for arg in term.args)
+        wide = max(top.width, bottom.width) + 0.3
+        return Box(rf"\frac{{{top.text}}}{{{bottom.text}}}", wide, PREFIX, tall=True)
+
+    def power(self, term: Term, room: float, small: bool) -> Box:
+        exponent = self.box(term.args[1], small=True)
+        base = at_least(self.box(term.args[0], room - 0.7 * exponent.width - 1.0, small), ATOM)
+        wide = base.width + 0.72 * exponent.width
+        return Box(f"{base.text}^{{{exponent.text}}}", wide, POWER, tall=base.tall, first=base.first)
+
+    def function(self, term: Term, room: float, small: bool) -> Box:
+        if term.value == "exp":
+            return self.exponential(term.args[0], room, small)
+        if term.value == "sqrt":
+            inner = self.box(term.args[0], room - 1.2, small)
+            return Box(rf"\sqrt{{{inner.text}}}", inner.width + 0.9, POWER, tall=inner.tall)
+        if term.value == "abs":
+            return fence(self.box(term.args[0], room - 1.0, small), r"\lvert", r"\rvert")
+        sign = self.sign(term.value)
+        inner = listed([self.box(arg, room - width(sign) - 1.5, small) for arg in term.args])
+        first = "word" if sign.startswith(r"\mathrm") else ""
+        if term.value in BARE and term.args[0].op in ("var", "def", "size", "index", "const"):
+            return Box(f"{sign} {inner.text}", width(sign) + inner.width + 0.2, PREFIX, OVER_PRODUCTS)
+        inside = fence(inner)
+        return Box(f"{sign}{inside.text}", width(sign) + inside.width, PREFIX, tall=inside.tall, first=first)
+
+    def sign(self, name: str) -> str:
+        """How a function is written."""
+        greek = GREEK_SIGNS.get(name)
+        if greek and self.notation.free(greek):
+            return GREEK_FORMS.get(name, greek)
+        return BARE.get(name) or WORDS.get(name) or literal(name)
+
+    def exponential(self, argument: Term, room: float, small: bool) -> Box:
+        inner = self.box(argument, small=True)
+        if self.notation.free("e") and not inner.tall and inner.width <= min(room, _LONG_EXPONENT):
+            return Box(f"e^{{{inner.text}}}", 0.5 + 0.72 * inner.width, POWER)
+        inside = fence(self.box(argument, room - 3.0, small))
+        return Box(rf"\exp{inside.text}", inside.width + 1.6, PREFIX, tall=inside.tall)
+
+    # -- binders and operators ----------------------------------------------------------------------------------------
+
+    def ranges(self, letters: Iterable[Term], condition: Term) -> Box:
+        """What stands beneath a binder: its letters, their axes where that needs saying, and its filter."""
+        letters = tuple(letters)
+        crowded = [k for k in letters if k.value[0] in self.notation.crowded]
+        if len(letters) == 1 and not crowded and condition.op == "cmp" and condition.args[0] is letters[0]:
+            return self.box(condition, small=True)
+        parts = [self.letter(k) for k in letters]
+        box = listed(parts)
+        if condition is TRUE:
+            return box
+        inner = self.box(condition, small=True)
+        return Box(rf"{box.text} \colon {inner.text}", box.width + 0.5 + inner.width)
+
+    def letter(self, letter: Term) -> Box:
+        box = self.box(letter)
+        if letter.value[0] not in self.notation.crowded:
+            return box
+        axis = self.entry(self.notation.symbol(letter.value[1]), ())
+        return Box(rf"{box.text} \in [{axis.text}]", box.width + 1.9 + axis.width)
+
+    def prefixed(self, head: str, head_width: float, body: Term, room: float, small: bool, level: int = PRODUCT) -> Box:
+        """An operator written before its operand."""
+        inner = at_least(self.box(body, room - head_width, small), level)
+        return Box(f"{head} {inner.text}", head_width + inner.width, PREFIX, max(OVER_PRODUCTS, inner.reach), tall=True)
+
+    def big(self, term: Term, room: float, small: bool) -> Box:
+        below = self.ranges(term.bound, term.args[1])
+        wide = max(width(BIG[term.op]) + 0.9, 0.72 * below.width) + 0.3
+        level = PREFIX if term.op == "prod" else PRODUCT
+        return self.prefixed(f"{BIG[term.op]}_{{{below.text}}}", wide, term.args[0], room, small, level)
+
+    def limit(self, term: Term, room: float, small: bool) -> Box:
+        body, variable, point = term.args
+        place = self.box(variable), self.box(point, small=True)
+        side = f"^{{{term.value}}}" if term.value else ""
+        target = at_least(place[1], ATOM).text if side else place[1].text
+        head = rf"\lim_{{{place[0].text} \to {target}{side}}}"
+        return self.prefixed(head, 0.72 * (place[0].width + place[1].width) + 2.0, body, room, small, PREFIX)
+
+    def derivative(self, term: Term, room: float, small: bool) -> Box:
+        entries: list[Box] = []
+        while term.op == "diff":
+            entries.append(self.box(term.args[1]))
+            term = term.args[0]
+        order = f"^{{{len(entries)}}}" if len(entries) > 1 else ""
+        below = r" \, ".join(rf"\partial {e.text}" for e in entries)
+        wide = sum(e.width + 0.8 for e in entries) + 0.3
+        if term.op in ("var", "def"):
+            top = self.box(term)
+            text = rf"\frac{{\partial{order} {top.text}}}{{{below}}}"
+            return Box(text, max(wide, top.width + 1.0), PREFIX, tall=True)
+        return self.prefixed(rf"\frac{{\partial{order}}}{{{below}}}", wide, term, room, small, PREFIX)
+
+    def replaced(self, term: Term, room: float, small: bool) -> Box:
+        old = self.entry(self.notation.symbol(term.value), term.bound)
+        new = self.box(term.args[1], small=True)
+        wide = 0.72 * (old.width + 1.4 + new.width)
+        body = self.box(term.args[0], room - wide - 0.5, small)
+        body = fence(body) if body.reach or body.level < PREFIX else body
+        text = rf"\left. {body.text} \right\rvert_{{{old.text} \mapsto {new.text}}}"
+        return Box(text, body.width + 0.5 + wide, PREFIX, tall=True)
+
+    def moment(self, term: Term, room: float, small: bool) -> Box:
+        sign = MOMENTS[term.op]
+        inner = listed([self.box(arg, room - 2.5, small) for arg in term.args])
+        inside = fence(inner, "[", "]")
+        wide = inside.width + (0.8 if term.op == "E" else 1.7)
+        return Box(f"{sign}{inside.text}", wide, tall=inside.tall, first="word")
+
+    def cases(self, term: Term, room: float, small: bool) -> Box:
+        condition, then, otherwise = term.args
+        if then is ONE and otherwise is ZERO:
+            inside = fence(self.box(condition, room - 1.5, small), "[", "]")
+            return Box(rf"\mathbf{{1}}{inside.text}", inside.width + 0.6, tall=inside.tall, first="word")
+        rows: list[tuple[Box, Box]] = []
+        while term.op == "where":
+            condition, then, otherwise = term.args
+            test = self.box(condition)
+            rows.append((self.box(then, room - 3.5 - min(test.width, room / 2)), test))
+            term = otherwise
+        last = self.box(term, room - 8.0)
+        text = r" \\ ".join(rf"{value.text} & \text{{if }} {test.text}" for value, test in rows)
+        text = rf"\begin{{cases}} {text} \\ {last.text} & \text{{otherwise}} \end{{cases}}"
+        wide = max([value.width for value, _ in rows] + [last.width]) + max([t.width for _, t in rows] + [4.5]) + 3.0
+        return Box(text, wide, PREFIX, OVER_SUMS, tall=True)
+
+    def entries(self, term: Term, room: float, small: bool) -> Box:
+        return fence(listed([self.box(arg, small=small) for arg in term.args]))
+
+    # -- conditions -------------------------------------------------------------------------------------------------
+
+    def relation(self, term: Term, room: float, small: bool) -> Box:
+        sign = RELATIONS[term.value]
+        left, right = (at_least(self.box(arg, small=small), SUM) for arg in term.args)
+        flat = row([left, Box(sign, 1.4), right], RELATION)
+        if flat.width <= room:
+            return flat
+        if left.width <= room / 3:
+            right = at_least(self.box(term.args[1], room - left.width - 1.6), SUM)
+            return row([left, Box(sign, 1.4), _hung(right)], RELATION)
+        left = at_least(self.box(term.args[0], room), SUM)
+        right = at_least(self.box(term.args[1], room - 3.5), SUM)
+        text = rf"\begin{{aligned}} & {left.text} \\ & \quad {sign} {right.text} \end{{aligned}}"
+        return Box(text, max(left.width, right.width + 3.0), CONDITION, OVER_SUMS, tall=True)
+
+    def conjunction(self, term: Term, room: float, small: bool) -> Box:
+        """Conditions joined by "and"; those that form a chain are written as one: `0 < b < 1`."""
+        chains: list[list[Term]] = []
+        for part in term.args:
+            before = chains[-1][-1] if chains else None
+            if part.op == "cmp" and before is not None and before.op == "cmp" and before.args[1] is part.args[0]:
+                chains[-1].append(part)
+            else:
+                chains.append([part])
+        return self._joined([self._chain(chain, small) for chain in chains], r"\text{ and }", room)
+
+    def _chain(self, parts: list[Term], small: bool) -> Box:
+        box = at_least(self.box(parts[0], small=small), RELATION)
+        for part in parts[1:]:
+            right = at_least(self.box(part.args[1], small=small), SUM)
+            box = row([box, Box(RELATIONS[part.value], 1.4), right], RELATION)
+        return box
+
+    def alternative(self, term: Term, room: float, small: bool) -> Box:
+        parts = [at_least(self.box(arg, small=small), RELATION) for arg in term.args]
+        return self._joined(parts, r"\text{ or }", room)
+
+    def _joined(self, parts: Sequence[Box], word: str, room: float) -> Box:
+        joined = [parts[0], *(replace(p, text=f"{word} {p.text}", width=p.width + 2.2) for p in parts[1:])]
+        lines = filled(joined, room)
+        box = stacked([row(line, CONDITION) for line in lines])
+        return replace(box, level=RELATION if len(parts) == 1 else CONDITION)
+
+    def denial(self, term: Term, room: float, small: bool) -> Box:
+        inner = fence(self.box(term.args[0], room - 3.0, small))
+        return Box(rf"\text{{not }} {inner.text}", inner.width + 2.0, RELATION, tall=inner.tall)
+
+    def quantified(self, term: Term, room: float, small: bool) -> Box:
+        word = r"\text{ for all }" if term.op == "all" else r"\text{ for some }"
+        body, condition = term.args
+        inner = at_least(self.box(body, room - 9.0, small), RELATION)
+        letters = listed([self.letter(k) for k in term.bound])
+        text = f"{inner.text} {word} {letters.text}"
+        wide = inner.width + 4.5 + letters.width
+        if condition is not TRUE:
+            test = at_least(self.box(condition, small=small), RELATION)
+            text += rf" \text{{ with }} {test.text}"
+            wide += 2.5 + test.width
+        return Box(text, wide, CONDITION, tall=inner.tall)
+
+    def bit(self, term: Term, room: float, small: bool) -> Box:
+        return row([self.box(term.args[0], small=small), Box("= 1", 1.9)], RELATION)
+
+    def truth(self, term: Term, room: float, small: bool) -> Box:
+        return Box(rf"\text{{{term.op}}}", 2.2, RELATION)
+
+
+def _glue(before: Box, after: Box) -> str:
+    """What stands between two factors: a dot before a number, a thin space around words, or nothing."""
+    if after.first == "digit" or (before.last == "digit" and after.first == "digit"):
+        return r"\cdot "
+    return r"\, " if "word" in (before.last, after.first) else ""
+
+
+def _hung(box: Box) -> Box:
+    """The lines of the box set so that the first one stands beside what comes before them."""
+    start = r"\begin{aligned}"
+    lines = box.text.startswith(start) and box.reach == OVER_SUMS
+    return replace(box, text=start + "[t]" + box.text.removeprefix(start)) if lines else box
+
+
+def _dotted(box: Box) -> Box:
+    """The factor that begins a line."""
+    return replace(box, text=r"\cdot " + box.text.removeprefix(r"\cdot ").removeprefix(r"\, "))
+
+
+ROWS: dict[str, Callable[[Printer, Term, float, bool], Box]] = {
+    "num": Printer.number,
+    "const": Printer.constant,
+    "size": Printer.name,
+    "index": Printer.index,
+    "var": Printer.name,
+    "def": Printer.name,
+    "add": Printer.sum,
+    "mul": Printer.product,
+    "neg": Printer.negation,
+    "div": Printer.quotient,
+    "pow": Printer.power,
+    "fn": Printer.function,
+    **dict.fromkeys(BIG, Printer.big),
+    "delta": Printer.delta,
+    "where": Printer.cases,
+    "diff": Printer.derivative,
+    "at": Printer.replaced,
+    "limit": Printer.limit,
+    **dict.fromkeys(MOMENTS, Printer.moment),
+    "cmp": Printer.relation,
+    "and": Printer.conjunction,
+    "or": Printer.alternative,
+    "not": Printer.denial,
+    "true": Printer.truth,
+    "false": Printer.truth,
+    "all": Printer.quantified,
+    "any": Printer.quantified,
+    "holds": Printer.bit,
+    "list": Printer.entries,
+}

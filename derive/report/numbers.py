@@ -1,0 +1,197 @@
+"""Evidence beside the proofs: each claim derived again at small sizes, and the generated code measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import ROUND_UP
+from decimal import Context as Decimals
+from typing import TYPE_CHECKING
+
+from derive.engine.verdict import TheoryResult
+from derive.language.theory import Theory
+
+if TYPE_CHECKING:
+    from derive.codegen import Compiled
+    from derive.evidence.measure import Measurement, Row
+    from derive.sympy_bridge import Rederivation
+
+SECONDS = 60.0  # for each claim, many times what the catalogue needs, so that no report depends on the machine's speed
+SEED = 0
+DTYPES = ("float64", "float32")
+VARIANTS = {"naive": "as written", "shifted": "shifted"}
+_PLAIN = ("def", "num", "size", "var", "const", "index")  # right sides that are no formula of their own
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The input on which a variant is worst, what was computed there and what is true."""
+
+    variant: str
+    dtype: str
+    error: str
+    inputs: tuple[tuple[str, str], ...]
+    place: str
+    computed: str
+    true: str
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The errors of one quantity: its worst in each dtype, and family by family, for each variant side by side."""
+
+    name: str
+    formula: str
+    variants: tuple[str, ...]
+    summary: tuple[tuple[str, ...], ...]  # a row for each dtype: name, dtype, and for each variant its worst error
+    families: tuple[tuple[str, ...], ...]  # a row for each kind of inputs: its name, and the error in each column
+    columns: tuple[str, ...]  # of the errors by inputs: dtypes, and variants within
+    worst: tuple[Worst, ...]
+
+    def headings(self) -> tuple[str, ...]:
+        return tuple(VARIANTS[variant] for variant in self.variants)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All evidence on a theory. `agreement` is by theorem and number of the claim, from 0."""
+
+    agreement: Mapping[tuple[str, int], Rederivation] = field(default_factory=dict)
+    measured: tuple[Measured, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()  # quantities without numbers, and why
+    opinions: int = 0
+    code: str = ""
+    seed: int = SEED
+
+    def by_variants(self) -> list[list[Measured]]:
+        """The measured quantities, those with the same variants together."""
+        groups: dict[tuple[str, ...], list[Measured]] = {}
+        for item in self.measured:
+            groups.setdefault(item.variants, []).append(item)
+        return [groups[key] for key in sorted(groups, key=len, reverse=True)]
+
+
+def agreement(theory: Theory, seconds: float = SECONDS) -> dict[tuple[str, int], Rederivation]:
+    """What SymPy finds of each claim at explicit sizes 1 to 4, by theorem and number of the claim from 0."""
+    from derive.sympy_bridge import rederive
+
+    return {
+        (theorem.name, number): rederive(claim.condition, theory.context(theorem), seconds=seconds)
+        for theorem in theory.theorems
+        for number, claim in enumerate(theorem.claims)
+    }
+
+
+def gather(result: TheoryResult, tell: Callable[[str], None] = lambda _: None) -> Evidence:
+    """The evidence on a checked theory: SymPy's opinion, errors of the code, the code."""
+    from derive.codegen import compile_quantity
+    from derive.evidence.measure import measure
+    from derive.evidence.second import Disagreement
+
+    theory = result.theory
+    tell(f"{theory.name}: again with SymPy")
+    agreed = agreement(theory)
+    measured: list[Measured] = []
+    skipped: list[tuple[str, str]] = []
+    codes: list[Compiled] = []
+    opinions = 0
+    for name in quantities(result):
+        tell(f"{theory.name}: measuring {name}")
+        try:
+            codes.append(compile_quantity(theory, name))
+            found = measure(theory, name, DTYPES, SEED)
+        except Disagreement:
+            raise
+        except Exception as problem:  # whatever a quantity has no numbers for is said, and stops no report
+            skipped.append((name, str(problem) or type(problem).__name__))
+            continue
+        opinions += found.opinions
+        if found.rows:
+            measured.append(_measured(name, found))
+    return Evidence(agreed, tuple(measured), tuple(skipped), opinions, module(codes))
+
+
+def quantities(result: TheoryResult) -> list[str]:
+    """What is worth measuring: the definitions, and the right sides of proved equations that are more than a name."""
+    names = list(result.theory.definitions)
+    for theorem in result.theorems:
+        sides = [
+            c.claim.condition.args[1]
+            for c in theorem.claims
+            if c.claim.condition.op == "cmp" and c.claim.condition.value == "=="
+        ]
+        if theorem.verdict == "proved" and sides and sides[-1].op not in _PLAIN:
+            names.append(theorem.theorem.name)
+    return names
+
+
+def module(codes: Iterable[Compiled]) -> str:
+    """The functions as one module, what they share written once."""
+    blocks: dict[str, None] = {}
+    for code in codes:
+        blocks.update(dict.fromkeys(re.split(r"\n{3,}(?=\S)", code.source.strip("\n"))))
+    return "\n\n\n".join(blocks) + "\n" if blocks else ""
+
+
+# -- measurements -----------------------------------------------------------------------------------------------------
+
+
+def _measured(name: str, found: Measurement) -> Measured:
+    dtypes = tuple(dict.fromkeys(row.dtype for row in found.rows))
+    families = dict.fromkeys(row.family for row in found.rows)
+    by_place = {(row.variant, row.dtype, row.family): row for row in found.rows}
+    columns = [(variant, dtype) for dtype in dtypes for variant in found.variants]
+    return Measured(
+        name=name,
+        formula=found.formula,
+        variants=found.variants,
+        summary=tuple((name, d, *(_summary(found.worst(v, d)) for v in found.variants)) for d in dtypes),
+        families=tuple((family, *(_cell(by_place.get((v, d, family))) for v, d in columns)) for family in families),
+        columns=tuple(f"{dtype}, {VARIANTS[variant]}" for variant, dtype in columns),
+        worst=tuple(worst for variant, dtype in columns for worst in _worst(found.worst(variant, dtype))),
+    )
+
+
+def _summary(row: Row) -> str:
+    return f"{_cell(row)}, on inputs “{row.family}”" if row.overflow or row.max_ulp else _cell(row)
+
+
+def _cell(row: Row | None) -> str:
+    """What a variant gets wrong on a family of inputs."""
+    if row is None:
+        return ""
+    if row.overflow:
+        return f"overflow ({row.nan + row.infinite} of {row.components})"
+    lost = f", {row.lost} of {row.components} vanish" if row.lost else ""
+    spurious = f", {row.spurious} should be 0" if row.spurious else ""
+    return f"{ulps(row.max_ulp)} ulp{lost}{spurious}"
+
+
+def ulps(error: float) -> str:
+    """An error in ulp, rounded up to two digits, so that it is never said to be smaller than it is."""
+    if error == 0:
+        return "0"
+    if error < 0.01:
+        return "under 0.01"
+    upwards = Decimals(prec=2, rounding=ROUND_UP).create_decimal_from_float(error)
+    return f"{upwards:.1e}".replace("e+", "e") if upwards >= 10**5 else f"{upwards:f}"
+
+
+def _worst(row: Row) -> Iterable[Worst]:
+    if row.worst is None or row.overflow:
+        return
+    worst = row.worst
+    yield Worst(
+        variant=VARIANTS[row.variant],
+        dtype=row.dtype,
+        error=ulps(row.max_ulp),
+        inputs=tuple((name, _listed(value)) for name, value in worst.inputs.items()),
+        place=", ".join(str(p) for p in worst.place),
+        computed=worst.computed,
+        true=worst.true,
+    )
+
+
+def _listed(value: object) -> str:
+    return f"[{', '.join(_listed(v) for v in value)}]" if isinstance(value, list) else str(value)

@@ -1,0 +1,498 @@
+"""Reports: complete, faithful, the same bytes each time, and deaf to whatever a user's text tries."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Run
+from latex_reader import Reader, canonical
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from derive.engine.check import check_theory
+from derive.engine.verdict import TheoryResult
+from derive.language import catalogue, loads
+from derive.report import counterexample, escape, prose, words
+from derive.report.document import Document, document, formulas
+from derive.report.formula import safe_formula
+from derive.report.latex import Printer
+from derive.report.numbers import Evidence, module, ulps
+from derive.report.render import FORMATS, render
+from derive.report.write import pdf
+from derive.term import Term, alike, subterms
+
+Derive = Callable[..., Run]
+needs_pdflatex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+
+
+def checked_text(text: str, timeout: float = 5.0) -> TheoryResult:
+    return check_theory(loads(text), timeout)
+
+
+def reader(shown: Document, result: TheoryResult, theorem: int | None = None) -> Reader:
+    """A reader of the formulas of a document, with the names of one of its theorems."""
+    theory = result.theory
+    declarations = dict(theory.declarations)
+    definitions = dict(theory.definitions)
+    if theorem is not None:
+        declarations |= {d.name: d for d in theory.theorems[theorem].declarations}
+        definitions |= {d.name: d for d in theory.theorems[theorem].definitions}
+    kinds = {**dict.fromkeys(declarations, "var"), **dict.fromkeys(definitions, "def")}
+    letters = {k: run[0] for k, run in _letters(shown).items()}
+    axes = {name: d.axes for name, d in declarations.items()}
+    return Reader(shown.notation, {**dict.fromkeys(theory.axes, "size"), **kinds}, letters, axes)
+
+
+def _letters(shown: Document) -> dict[str, list[str]]:
+    axes: dict[str, list[str]] = {}
+    for axis, run in shown.letters:
+        for letter in run:
+            axes.setdefault(letter, []).append(axis)
+    return axes
+
+
+def same(one: Term, other: Term) -> bool:
+    return alike(canonical(one), canonical(other))
+
+
+# -- the catalogue ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_every_printed_formula_of_the_catalogue_is_read_back(name: str, checked: Callable[[str], TheoryResult]) -> None:
+    result = checked(name)
+    shown = document(result)
+    printer = Printer(shown.notation)
+    whole = 0
+    for number, theorem in enumerate(shown.theorems):
+        read = reader(shown, result, number).read
+        for claim in theorem.claims:
+            for term in (claim.statement, *(s.after for s in claim.steps), *(c for c in claim.domain)):
+                whole += 1
+                assert same(read(printer.inline(term)), term)
+                assert same(read(printer.display(term)), term)
+    assert whole > 10
+
+
+@pytest.mark.parametrize("form", ["md", "tex"])
+@pytest.mark.parametrize("name", catalogue())
+def test_report_holds_every_statement_step_and_condition(
+    name: str, form: str, checked: Callable[[str], TheoryResult]
+) -> None:
+    shown = document(checked(name))
+    printer = Printer(shown.notation)
+    text = render(shown, form)
+    for theorem in shown.theorems:
+        assert FORMATS[form].code(theorem.name) in text
+        for claim in theorem.claims:
+            assert FORMATS[form].display % printer.display(claim.statement) in text
+            for step in claim.steps:
+                assert printer.display(step.after, "==") in text
+                assert step.rule in text
+            for condition in claim.domain:
+                assert printer.inline(condition) in text
+    for definition in shown.definitions:
+        assert printer.inline(definition.body) in text
+    for row in (*shown.account.rules, *shown.account.identities):
+        assert row.words in text
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_account_counts_every_use_of_a_rule(name: str, checked: Callable[[str], TheoryResult]) -> None:
+    result = checked(name)
+    account = document(result).account
+    used = sum(n for t in result.theorems for c in t.claims if c.account for n in c.account.rules.values())
+    assert sum(row.count for row in (*account.rules, *account.identities)) == used
+    assert account.steps == sum(len(c.proof.steps) for t in result.theorems for c in t.claims if c.proof)
+    assert all(row.source for row in (*account.rules, *account.identities))
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_markdown_is_what_github_renders(name: str, checked: Callable[[str], TheoryResult]) -> None:
+    text = render(document(checked(name)), "md")
+    assert "$$" not in text
+    for macro in (r"\operatorname", r"\newcommand", r"\mbox", r"\phantom", r"\label"):
+        assert macro not in text
+    for formula in re.findall(r"\$`(.*?)`\$", text):
+        assert "|" not in formula
+        assert formula.count("{") == formula.count("}")
+    tables = [t for t in MarkdownIt("gfm-like", {"linkify": False}).parse(text) if t.type == "table_open"]
+    assert len(tables) >= 2
+    assert_tables_are_even(text)
+
+
+def assert_tables_are_even(text: str) -> None:
+    """Every row of a table has as many cells as its head."""
+    rows = 0
+    for block in re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE):
+        cells = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
+        rows += block.count("\n")
+        assert len(cells) == 1, block
+    assert rows
+
+
+@needs_pdflatex
+@pytest.mark.slow
+@pytest.mark.parametrize("name", catalogue())
+def test_latex_compiles_without_undefined_references_or_boxes_ten_points_too_wide(name: str, tmp_path: Path) -> None:
+    source = ROOT / "reports" / f"{name}.tex"
+    assert_compiles(source.read_text(encoding="utf-8"), tmp_path)
+
+
+def assert_compiles(tex: str, folder: Path) -> None:
+    (folder / "report.tex").write_text(tex, encoding="utf-8")
+    command = ["pdflatex", "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "report.tex"]
+    for _ in range(2):
+        run = subprocess.run(
+            command, cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=100, check=False
+        )
+        log = (folder / "report.log").read_text(encoding="utf-8", errors="replace")
+        assert run.returncode == 0, log[-3000:]
+    assert "undefined" not in log
+    wide = [float(points) for points in re.findall(r"Overfull \\hbox \(([\d.]+)pt", log)]
+    assert max(wide, default=0.0) <= 10.0
+
+
+def without_numbers(text: str) -> str:
+    """The report without measured errors, which are the processor's as well."""
+    return re.sub(r"(?s)(## |\\section\*\{)Numbers.*?(?=\n## |\n\\section\*)", "", text)
+
+
+@pytest.mark.slow
+def test_reports_are_the_same_bytes_each_time_and_are_those_in_the_repository(derive: Derive, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert derive("report", "--out", first).status == 0
+    assert derive("report", "--out", second).status == 0
+    names = sorted(p.name for p in first.iterdir())
+    assert names == sorted(["index.md", *(f"{n}.{s}" for n in catalogue() for s in ("md", "tex"))])
+    for name in names:
+        assert (first / name).read_bytes() == (second / name).read_bytes()
+        kept = (ROOT / "reports" / name).read_text(encoding="utf-8")
+        built = (first / name).read_text(encoding="utf-8")
+        assert without_numbers(built) == without_numbers(kept), f"{name} is out of date: run `make report`"
+
+
+def test_index_links_every_report() -> None:
+    text = (ROOT / "reports" / "index.md").read_text(encoding="utf-8")
+    assert re.findall(r"\]\((.*?)\)", text) == [f"{name}.md" for name in catalogue()]
+
+
+# -- what is not proved -----------------------------------------------------------------------------------------------
+
+ROOT_OF_SQUARE = '"""A root."""\nx: real\ndef root():\n    assert sqrt(x**2) == x\n'
+
+
+@pytest.mark.parametrize("form", ["md", "tex"])
+def test_refuted_claim_is_shown_with_numbers_put_into_the_formula(form: str) -> None:
+    text = render(document(checked_text(ROOT_OF_SQUARE)), form)
+    assert r"= \sqrt{(-1)^{2}}" in text
+    assert "difference is" in text
+    assert "Counterexample" in text
+    assert re.search(r"1 theorem refuted", text)
+    assert "theorem proved" not in text
+    assert "holds for all sizes" not in text
+
+
+def test_undefined_right_side_is_said_to_be_undefined() -> None:
+    text = render(document(checked_text('"""One."""\nx: real\ndef one():\n    assert 1 == x / x\n')), "md")
+    assert "undefined" in text
+    assert "The difference" not in text
+
+
+@pytest.mark.parametrize("verdict", ["checked", "undecided"])
+@pytest.mark.parametrize("form", ["md", "tex"])
+def test_what_is_not_proved_is_never_printed_in_words_of_proof(
+    verdict: str, form: str, checked: Callable[[str], TheoryResult]
+) -> None:
+    result = checked("softmax")
+    weak = tuple(
+        dataclasses.replace(
+            theorem,
+            claims=tuple(
+                dataclasses.replace(claim, verdict=verdict, proof=None, account=None, reason="time ran out")
+                for claim in theorem.claims
+            ),
+        )
+        for theorem in result.theorems
+    )
+    shown = document(dataclasses.replace(result, theorems=weak))
+    text = render(dataclasses.replace(shown, prose=""), form)
+    for word in ("proved", "Derivation", "holds for all", "accepted by the kernel"):
+        assert word not in text.replace("neither proved nor refuted", "").replace("proof was found", "")
+    assert f"12 theorems {verdict}" in text
+    assert "time ran out" in text
+
+
+def test_counterexample_keeps_the_digits_that_tell_the_sides_apart() -> None:
+    text = '"""Off."""\nx: real\ndef slope():\n    assert diff(x**2, x) == 2.000000000001*x\n'
+    shown = document(checked_text(text)).theorems[0].claims[0].counterexample
+    assert shown is not None
+    left, right = shown.sides
+    assert left.value != right.value
+    assert shown.difference is not None
+    assert float(shown.difference.rstrip("…")) != 0
+
+
+def test_counterexample_unfolds_sums_and_definitions() -> None:
+    text = (
+        '"""S."""\nn: axis\nz: real[n]\nt = sum(z[k]**2 for k in n)\n'
+        "def wrong():\n    assume(n >= 2)\n    assert t == 0\n"
+    )
+    shown = document(checked_text(text)).theorems[0].claims[0].counterexample
+    assert shown is not None
+    filled = shown.sides[0].filled
+    assert filled is not None
+    assert filled.op == "add"
+    assert not filled.names
+
+
+def test_long_counterexample_shows_the_numbers_alone() -> None:
+    data = {"sizes": {"n": 80}, "values": {"z": ["1"] * 80}, "indices": {}, "left": ["80", "80"], "right": ["0", "0"]}
+    text = '"""S."""\nn: axis\nz: real[n]\ndef wrong():\n    assert sum(z[k] for k in n) == 0\n'
+    theory = loads(text)
+    theorem = theory.theorems[0]
+    shown = counterexample.shown(data, theorem.claims[0].condition, theory.context(theorem))
+    assert shown.sides[0].filled is None
+    assert (shown.sides[0].value, shown.sides[1].value, shown.difference) == ("80", "0", "80")
+
+
+def test_hypothesis_that_no_proof_needed_is_listed() -> None:
+    text = '"""U."""\nx: real\ndef idle():\n    assume(x > 0)\n    assert x + x == 2*x\n'
+    assert "Not needed by any proof: $`x > 0`$" in render(document(checked_text(text)), "md")
+
+
+# -- hostile text -----------------------------------------------------------------------------------------------------
+
+HOSTILE = (
+    r"\input{/etc/passwd}", r"\write18{id}", r"$\input{x}$", r"$\def\x{\x}\x$", "$x^2^3$", "$}{$", r"\end{document}",
+    r"\VAR{1}", r"\BLOCK{for}", r"\#{", "%#", "{{ 7*7 }}", "{% raw %}", "{# x #}", "<script>alert(1)</script>",
+    "<b>&amp;",
+    "[a](javascript:alert(1))", "![a](http://x/y.png)", "[a](https://x.y/\" onclick=\"z)", "| a | b |", "``` x ```",
+    "`",
+    "# heading", "- item", "1. item", "> quote", "---", "===", "*", "**", "_x_", "~~x~~", "@user #1 :smile:",
+    "~^&%$#_{}",
+    "\x1b[31m", "\u202eabc\u202c", "\u2028", "\x00", "a\u200bb", "中文 emoji 🙂 é ß ñ Ω ≤ ∑",
+    "--- -- ''q'' ``q`` ?` !`",
+    "x" * 400,
+    r"\\", "\\", "$", "$$", "$$ x $$", "\\(x\\)", "\\[x\\]", "^^5cinput", "\"'<>", "&lt;", "https://example.org/a_b?c=d&e",
+)  # fmt: skip
+
+
+def visible_text(tokens: list[Token]) -> str:
+    """What a reader of rendered Markdown sees."""
+    return "".join(_visible(tokens))
+
+
+def _visible(tokens: list[Token]) -> Iterator[str]:
+    for token in tokens:
+        if token.children is not None:
+            yield from _visible(token.children)
+        else:
+            yield token.content
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_escaped_text_is_shown_by_markdown_as_it_is(text: str) -> None:
+    parser = MarkdownIt("gfm-like", {"linkify": False})
+    tokens = parser.parse(escape.markdown(text))
+    assert {t.type for t in tokens} <= {"paragraph_open", "inline", "paragraph_close"}
+    inline = [child.type for t in tokens for child in t.children or ()]
+    assert set(inline) <= {"text", "text_special"}
+    assert visible_text(tokens) == escape.visible(text).strip(" ")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_prose_makes_no_html_image_or_foreign_link(text: str) -> None:
+    html = MarkdownIt("gfm-like", {"linkify": False, "html": True}).render(prose.markdown(text))
+    tags = set(re.findall(r"<\s*/?\s*([a-zA-Z]+)", html))
+    assert tags <= {"p", "em", "strong", "code", "pre", "ul", "ol", "li", "a"}
+    assert all(link.startswith(("http://", "https://")) for link in re.findall(r'href="(.*?)"', html))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_unseen_stays_in_any_format(text: str) -> None:
+    for written in (prose.markdown(text), prose.tex(text), escape.markdown(text), escape.tex(text)):
+        assert not set(written) & set("\x1b\x00\u202e\u202c\u2028\u200b")
+
+
+def test_code_cannot_leave_its_fence_or_listing() -> None:
+    code = "a\n```\n````\n# no heading\n\\end{listing}\\input{x}"
+    fenced = MarkdownIt().parse(escape.markdown_fence(code))
+    assert [t.type for t in fenced] == ["fence"]
+    assert fenced[0].content.rstrip("\n") == code
+    assert prose.tex_listing(code).count(r"\end{listing}") == 1
+    assert "\\input" not in prose.tex_listing(code)
+    for span in ("`", "``", "a`b", " ", "`a"):
+        tokens = MarkdownIt().parse(escape.markdown_code(span))
+        assert [c.type for t in tokens for c in t.children or ()] == ["code_inline"]
+
+
+def hostile_result(checked: Callable[[str], TheoryResult]) -> TheoryResult:
+    """A checked theory whose every text is hostile."""
+    everything = "\n\n".join(HOSTILE)
+    line = " ".join(HOSTILE)
+    result = checked("softmax")
+    theorems = tuple(
+        dataclasses.replace(
+            t,
+            theorem=dataclasses.replace(t.theorem, doc=everything),
+            warnings=(line,),
+            claims=tuple(
+                dataclasses.replace(
+                    c, claim=dataclasses.replace(c.claim, caption=line), reason=line, verdict="undecided"
+                )
+                for c in t.claims
+            ),
+        )
+        for t in result.theorems[:2]
+    )
+    theory = dataclasses.replace(result.theory, title=line, prose=everything)
+    return dataclasses.replace(result, theory=theory, theorems=theorems)
+
+
+@needs_pdflatex
+@pytest.mark.slow
+def test_hostile_text_can_neither_break_nor_command_latex(
+    checked: Callable[[str], TheoryResult], tmp_path: Path
+) -> None:
+    tex = render(document(hostile_result(checked)), "tex")
+    assert_compiles(tex, tmp_path)
+    assert tex.count(r"\end{document}") == 1
+    assert not re.search(r"\\(input|write|def|href\{java|csname|openin)", tex)
+
+
+def test_hostile_text_leaves_the_outline_of_the_markdown_alone(checked: Callable[[str], TheoryResult]) -> None:
+    plain = MarkdownIt("gfm-like", {"linkify": False}).parse(render(document(checked("softmax")), "md"))
+    text = render(document(hostile_result(checked)), "md")
+    hostile = MarkdownIt("gfm-like", {"linkify": False, "html": True}).parse(text)
+    kinds = {t.type for t in hostile}
+    assert "html_block" not in kinds
+    heads = [t.tag for t in hostile if t.type == "heading_open"]
+    assert heads.count("h1") == 1
+    assert heads.count("h2") == [t.tag for t in plain if t.type == "heading_open"].count("h2")
+    assert_tables_are_even(text)
+
+
+@needs_pdflatex
+@pytest.mark.slow
+def test_every_character_of_latin_greek_and_symbols_compiles(tmp_path: Path) -> None:
+    characters = [chr(n) for block in ((0x20, 0x250), (0x370, 0x400), (0x2000, 0x2300)) for n in range(*block)]
+    body = "\n\n".join(escape.tex(" ".join(characters[n : n + 20])) for n in range(0, len(characters), 20))
+    frame = render(document(check_theory(loads('"""T."""\nx: real\ndef t():\n    assert x == x\n'))), "tex")
+    assert_compiles(frame.replace(r"\end{document}", body + r"\end{document}"), tmp_path)
+
+
+# -- mathematics in prose ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        (r"\frac12", r"\frac{1}{2}"),
+        (r"e^{z_i} / \sum_k e^{z_k}", r"e^{z_{i}} / \sum_{k} e^{z_{k}}"),
+        (r"\operatorname{diag}(s) - ss^\top", r"\mathrm{diag} ( s ) - s s^{\top}"),
+        (r"\text{softmax of } z", r"\text{softmax of } z"),
+        ("f''_k", r"f_{k}^{\prime \prime}"),
+        (r"\begin{bmatrix} a & b \\ c & d \end{bmatrix}", r"\begin{bmatrix} a & b \\ c & d \end{bmatrix}"),
+        (r"\left\{ x \right.", r"\left\{ x \right."),
+        ("P(x|y) ≤ α", r"P ( x \vert y ) \leq \alpha"),
+    ],
+)
+def test_formula_in_the_grammar_is_written_anew(text: str, written: str) -> None:
+    assert safe_formula(text) == written
+    assert safe_formula(written) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [r"\input{x}", r"\write18{x}", r"\def\x{\x}", r"\href{a}{b}", r"\csname x\endcsname", r"\require{x}", r"\url{x}",
+     r"\text{\input{x}}", r"\text{a$b$}", r"\begin{document}\end{document}", r"\begin{matrix}", r"\end{matrix}",
+     r"\begin{matrix}a\end{cases}", "x^2^3", "x_1_2", "x'^2", "^2", "_", "{", "}", r"\left( x", r"\left x \right y",
+     "a & b",
+     r"a \\ b", "a % b", "a # b", "a ~ b", "$", "`", '"', "\\", "", " ", r"\frac{1}", r"\sqrt", "^^5c", "x" * 3000,
+     "{" * 40 + "x" + "}" * 40, r"\catcode", r"\newcommand{\a}{b}", r"\color{red}", r"\unicode{x}", "中"],
+)  # fmt: skip
+def test_formula_outside_of_the_grammar_is_refused(text: str) -> None:
+    assert safe_formula(text) is None
+
+
+def test_refused_formula_is_shown_as_text() -> None:
+    assert prose.markdown(r"see $\input{x}$ and $x_i$") == r"see `$\input{x}$` and $`x_{i}`$"
+
+
+def test_prices_are_no_formulas() -> None:
+    assert "`" not in prose.markdown("it costs $5 and then $6 more")
+
+
+@pytest.mark.parametrize(
+    "text", ["`" * 200_000, "$a " * 70_000, "*a " * 70_000, "[](" * 70_000, "\\" * 200_000, "x" * 200_000]
+)
+def test_prose_of_any_length_is_read_in_no_time(text: str) -> None:
+    """Nothing here is quadratic: a megabyte of marks is read as fast as a megabyte of words."""
+    import time
+
+    start = time.process_time()
+    prose.markdown(text)
+    prose.tex(text)
+    assert time.process_time() - start < 5
+
+
+# -- pieces -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_rule_and_procedure_of_the_kernel_has_words_and_a_source() -> None:
+    from derive.kernel.check import PROCEDURES
+    from derive.kernel.rules import RULES
+
+    for rule in (*RULES, *PROCEDURES):
+        assert "_" not in words.rule_words(rule)
+        assert words.rule_source(rule)
+    assert len({words.rule_words(rule) for rule in (*RULES, *PROCEDURES)}) == len(RULES) + len(PROCEDURES)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [(0.0, "0"), (0.0101, "0.011"), (0.501, "0.51"), (1.81, "1.9"), (243.7, "250"), (8.602e15, "8.7e15")],
+)
+def test_errors_are_rounded_up(error: float, text: str) -> None:
+    assert ulps(error) == text
+    assert float(text) >= error
+
+
+def test_code_of_several_quantities_shares_its_helpers() -> None:
+    from derive.codegen import compile_quantity
+    from derive.language import load
+
+    theory = load("softmax")
+    source = module([compile_quantity(theory, name) for name in ("Z", "s", "jacobian")])
+    assert source.count("import numpy") == 1
+    assert source.count("def _size(") == 1
+    compile(source, "module", "exec")
+
+
+def test_document_without_evidence_says_nothing_of_numbers(checked: Callable[[str], TheoryResult]) -> None:
+    shown = document(checked("softmax"))
+    assert shown.evidence == Evidence()
+    assert "## Numbers" not in render(shown, "md")
+
+
+def test_every_printed_term_belongs_to_the_notation(checked: Callable[[str], TheoryResult]) -> None:
+    for name in catalogue():
+        shown = document(checked(name))
+        names = {t.value for term in formulas(shown) for t in subterms(term) if t.op in ("var", "def", "size")}
+        assert names <= set(shown.notation.symbols)
+
+
+@needs_pdflatex
+@pytest.mark.slow
+def test_pdf_is_the_same_bytes_each_time(checked: Callable[[str], TheoryResult]) -> None:
+    tex = render(document(checked("dot_product")), "tex")
+    first = pdf(tex)
+    assert first.startswith(b"%PDF")
+    assert pdf(tex) == first
