@@ -1027,7 +1027,7 @@ class Normal:
         if len(rest) > 1:
             lead = abs(rest[min(rest, key=mono_key)])
             rest, scale = scaled(rest, Fraction(1) / lead), scale * lead
-        elif not left and scale < 0:
+        elif not left and scale < 0 and e is not None:  # a real power of a negative number
             return {}
         if scale < 0:
             rest, scale = scaled(rest, -1), -scale
@@ -1202,7 +1202,7 @@ class Normal:
                 one = self.poly(a.args[0]) if a.op == "fn" and a.value == "exp" else self.atom(fn("log", a))
                 if a.op == "num":
                     one = self.atom(fn("log", a))
-                if a.op == "prod":
+                if a.op == "prod" and sign(self, a.args[0]) == POS:
                     one = self.poly(over("sum", fn("log", a.args[0]), *a.bound, where=a.args[1]))
                 add_to(total, self.mul(self.poly(e) if isinstance(e, Term) else {UNIT: e}, one))
             elif isinstance(e, int) and e % 2 == 0 and self.certain(a):

@@ -16,7 +16,7 @@ from derive.paths import template_dir
 from derive.report import escape, prose, words
 from derive.report.document import Document
 from derive.report.latex import ROOM, Printer
-from derive.term import Term, cmp, defined
+from derive.term import ONE, Term, cmp, defined, size, sub
 
 _INLINE_ROOM = 24.0  # em; what is wider is displayed on a line of its own
 
@@ -114,6 +114,7 @@ def _formulas(form: Format, printer: Printer) -> dict[str, Callable[..., Any]]:
         "letters": lambda terms: Markup(form.inline % printer.letters(terms)),
         "entry": lambda name, letters=(): Markup(form.inline % printer.name_of(name, letters)),
         "wide": lambda term, room=_INLINE_ROOM: printer.width(term) > room,
+        "last": lambda axis: Markup(form.inline % printer.inline(sub(size(axis), ONE))),
         "equation": lambda item: cmp("==", defined(item.name, *item.letters), item.body),
     }
 
