@@ -205,7 +205,7 @@ def _without_proof(claim: Claim, context: Context, attempt: Attempt, deadline: f
     seconds = max(1.0, min(REFUTE_SECONDS, deadline - time.monotonic()))
     counterexample = refute(claim.condition, context, seconds)
     if counterexample is not None:
-        return ClaimResult(claim, "refuted", attempt.reason, counterexample=counterexample)
+        return ClaimResult(claim, "refuted", explain(attempt), counterexample=counterexample)
     from derive.evidence.exact import holds_at_small_sizes
 
     agrees = holds_at_small_sizes(claim.condition, context, min(3.0, max(0.5, deadline - time.monotonic())))
@@ -214,13 +214,16 @@ def _without_proof(claim: Claim, context: Context, attempt: Attempt, deadline: f
 
 
 def explain(attempt: Attempt) -> str:
-    """The reason in words, with what was left of left - right."""
-    if attempt.gap is None:
-        return attempt.reason or "no derivation was found"
+    """The reason in words, with the hypothesis that is missing, or what was left of left - right."""
     from derive.language.printer import to_text
 
+    reason = attempt.reason or "no derivation was found"
+    if attempt.missing is not None:
+        return f"{reason}: it would follow with assume({to_text(attempt.missing)})"
+    if attempt.gap is None:
+        return reason
     text = to_text(readable(attempt.gap))
-    return f"{attempt.reason}; left - right comes down to {text if len(text) <= 400 else text[:400] + ' …'}"
+    return f"{reason}; left - right comes down to {text if len(text) <= 400 else text[:400] + ' …'}"
 
 
 def readable(term: Term) -> Term:

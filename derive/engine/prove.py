@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from derive.engine import order, steps
+from derive.engine.hints import missing_hypothesis
 from derive.engine.hypotheses import Equation, close_gap
-from derive.kernel.check import Ground, check
+from derive.kernel.check import Ground, Undefined, check
 from derive.kernel.context import Context
 from derive.kernel.normal import add_to
 from derive.kernel.proof import Account, Proof, Rejected, Step, Use
@@ -22,6 +23,7 @@ class Attempt:
     account: Account | None = None
     reason: str | None = None
     gap: Term | None = None  # what is left of left - right
+    missing: Term | None = None  # a condition that would close the claim, as a hypothesis
 
 
 def prove(claim: Term, context: Context, tick: Callable[[], None] | None = None) -> Attempt:
@@ -33,7 +35,7 @@ def prove(claim: Term, context: Context, tick: Callable[[], None] | None = None)
             plain = order.find(ground, claim)
             return Attempt(plain, check(plain, context, tick))
     except Rejected as why:
-        return Attempt(reason=str(why))
+        return refused(why)
     plain, gap, reason = identity(ground, claim)
     uses = plain.steps[0].uses if plain is not None else ()
     shown = steps.derive(ground, claim, uses)
@@ -42,8 +44,14 @@ def prove(claim: Term, context: Context, tick: Callable[[], None] | None = None)
             try:  # the textbook's way, if it gets through; else the identity by itself
                 return Attempt(proof, check(proof, context, tick))
             except Rejected as why:
-                reason = str(why) if proof is plain else reason
-    return Attempt(reason=reason, gap=gap)
+                if proof is plain:
+                    return refused(why)
+    return Attempt(reason=reason, gap=gap, missing=missing_hypothesis(ground.full, gap) if gap is not None else None)
+
+
+def refused(why: Rejected) -> Attempt:
+    """The attempt that the kernel refused, with the condition that it misses."""
+    return Attempt(reason=why.reason, missing=why.condition if isinstance(why, Undefined) else None)
 
 
 def identity(ground: Ground, claim: Term) -> tuple[Proof | None, Term | None, str]:

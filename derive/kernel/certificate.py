@@ -75,7 +75,7 @@ def decode(data: Any, depth: int = 0) -> Term:
 def _text(data: Any, position: int) -> str:
     if not isinstance(data, list) or len(data) <= position or not isinstance(data[position], str):
         raise Rejected("a name is missing")
-    return data[position]
+    return str(data[position])
 
 
 def encode_context(context: Context, claims: Iterable[Term]) -> dict[str, Any]:
@@ -298,7 +298,7 @@ def _letters(data: list[Any]) -> tuple[Term, ...]:
 
 
 def decode_proof(data: dict[str, Any]) -> Proof:
-    steps = []
+    steps: list[Step] = []
     for s in _part(data, "steps", list):
         path = _part(s, "path", list)
         if not all(isinstance(p, int) and not isinstance(p, bool) for p in path):

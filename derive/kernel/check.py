@@ -138,10 +138,10 @@ def check(proof: Proof, context: Context, tick: Callable[[], None] | None = None
         order.judge(ground, proof, current, account)
         note(account, "sign judgement")
     for need in domain.needs(ground.plain, right):
-        why = domain.reason(ground.full, need, ground.known)
-        if why is None:
-            raise Rejected(f"the right side may be undefined: nothing implies {describe(need)}")
-        account.obligations.append(Condition(shown(need, claim), why))
+        met = domain.reason(ground.full, need, ground.known)
+        if met is None:
+            raise Undefined(shown(need, claim))
+        account.obligations.append(Condition(shown(need, claim), met))
     for need in ground.needs:
         if domain.reason(ground.plain, need, ()) is None:
             account.domain.append(shown(need, claim))
@@ -149,11 +149,11 @@ def check(proof: Proof, context: Context, tick: Callable[[], None] | None = None
 
 
 class Undefined(Rejected):
-    """An obligation of the right side that does not follow; `need` is the missing condition."""
+    """An obligation of the right side that does not follow; `condition` is what would have to be assumed."""
 
-
-def describe(need: Need) -> str:
-    return repr(need.condition)
+    def __init__(self, condition: Term):
+        super().__init__("the right side may be undefined where the left side is not")
+        self.condition = condition
 
 
 def shown(need: Need, claim: Term) -> Term:

@@ -190,7 +190,8 @@ def _single(nf: Normal, group: Mono, entry: Term) -> Poly | None:
             if parts
             else ((ONE, num("1/2")), (num(-1), num("1/2")))
         )
-        whole, total = nf.term({group: 1}), {}
+        whole = nf.term({group: 1})
+        total: Poly = {}
         for value, chance in points:
             here = sums.swap_entry(whole, entry, value)
             if entry in sums.atoms_inside(here):

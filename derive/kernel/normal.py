@@ -416,7 +416,12 @@ class Normal:
 
     def _bare(self, label: str, loose: frozenset[str], steady: bool) -> Normal:
         slot = (label, loose)
-        if label != "closed" and not self.raw_facts and not self.guards and (self.loose, self.steady) == (loose, steady):
+        if (
+            label != "closed"
+            and not self.raw_facts
+            and not self.guards
+            and (self.loose, self.steady) == (loose, steady)
+        ):
             return self
         if slot not in self.inner:
             closed = label == "closed" or self.closed

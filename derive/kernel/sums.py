@@ -12,7 +12,7 @@ from itertools import product as cartesian
 from typing import TYPE_CHECKING
 
 from derive.kernel.proof import Rejected
-from derive.term import FALSE, ONE, TRUE, Term, both, cmp, index, make, neg, num, over, size, subterms, substitute
+from derive.term import FALSE, ONE, TRUE, Term, both, cmp, index, make, neg, num, over, size, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:

@@ -1,0 +1,45 @@
+"""What would close a claim that is open: a hypothesis under which the rest of left - right is 0."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from derive.engine.fold import names, written
+from derive.kernel.normal import Normal, Poly, add_to, key, small
+from derive.kernel.proof import Rejected
+from derive.term import Term, cmp, num
+
+
+def missing_hypothesis(nf: Normal, gap: Term) -> Term | None:
+    """An equation `atom == number` by which the gap would be a multiple of left - right of it; None if there is none."""
+    try:
+        poly = nf.poly(gap)
+    except Rejected:
+        return None
+    atoms = {a for m in poly for a, e in m if e == 1 and a.op in ("sum", "var", "E", "prod") and not a.letters}
+    for atom in sorted(atoms, key=lambda a: (a.op != "sum", key(a))):
+        value = root(poly, atom)
+        if value is not None:
+            return cmp("==", written(nf, {frozenset({(atom, 1)}): 1}, names(nf)), num(value))
+    return None
+
+
+def root(poly: Poly, atom: Term) -> Fraction | None:
+    """The number c for which poly = P * (atom - c), with P free of the atom."""
+    slope: Poly = {}
+    rest: Poly = {}
+    for mono, c in poly.items():
+        here = {e for a, e in mono if a is atom}
+        if here == {1}:
+            slope[frozenset(p for p in mono if p[0] is not atom)] = c
+        elif not here:
+            rest[mono] = c
+        else:
+            return None
+    if not slope or not rest:
+        return None
+    mono = min(slope, key=lambda m: sorted(key(a) for a, _ in m))
+    if mono not in rest:
+        return None
+    ratio = Fraction(rest[mono]) / slope[mono]
+    return None if add_to(dict(rest), {m: small(c * ratio) for m, c in slope.items()}, -1) else -ratio
