@@ -1,0 +1,407 @@
+"""Conditions, deltas and pieces in normal form: 0-1 atoms, what they do to the other factors, and case by case.
+
+Methods of `Normal`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from derive.kernel import sums
+from derive.kernel.poly import (
+    CASES,
+    INDICES,
+    MAX_CASES,
+    UNIT,
+    Mono,
+    Poly,
+    add_to,
+    constant,
+    joined,
+    key,
+    letter_key,
+    mono_key,
+    scaled,
+    small,
+)
+from derive.kernel.proof import Rejected
+from derive.kernel.signs import (
+    NEG,
+    POS,
+    ZERO,
+    add_signs,
+    difference,
+    sign,
+)
+from derive.term import (
+    ONE,
+    TRUE,
+    Term,
+    both,
+    cmp,
+    delta,
+    negation,
+    num,
+    over,
+    power,
+    sub,
+    where,
+)
+from derive.term import ZERO as NOUGHT
+
+if TYPE_CHECKING:
+    from derive.kernel.normal import Normal
+
+
+def cases(self: Normal, poly: Poly) -> Term | None:
+    """An indicator, delta or bit on which the polynomial depends outside of other atoms; None if there are many."""
+    found = {a for m in poly for a, _ in m if a.op in CASES or (a.op == "var" and self.is_bit(a))}
+    return min(found, key=key) if 0 < len(found) <= MAX_CASES else None
+
+
+def by_cases(self: Normal, poly: Poly, f: Callable[[Normal, Poly], Poly]) -> Poly:
+    """f of a polynomial in 0-1 atoms, as the sum over their values: each value of f behind its indicator."""
+    atom = self.cases(poly)
+    assert atom is not None
+    cells: list[tuple[Poly, dict[Term, int], Term]] = []
+    if atom.op == "where" and atom.args[0].value != "<":
+        u = atom.args[0].args[0]
+        up, at = where(cmp(">", u, NOUGHT), ONE, NOUGHT), where(cmp("==", u, NOUGHT), ONE, NOUGHT)
+        if any(a is at for m in poly for a, _ in m):
+            below = add_to(add_to({UNIT: 1}, self.poly(up), -1), self.poly(at), -1)
+            cells = [
+                (self.poly(up), {up: 1, at: 0}, cmp(">", u, NOUGHT)),
+                (self.poly(at), {up: 0, at: 1}, cmp("==", u, NOUGHT)),
+                (below, {up: 0, at: 0}, cmp("<", u, NOUGHT)),
+            ]
+        else:
+            below = add_to({UNIT: 1}, self.poly(up), -1)
+            cells = [(self.poly(up), {up: 1}, cmp(">", u, NOUGHT)), (below, {up: 0}, cmp("<=", u, NOUGHT))]
+    else:
+        rest = add_to({UNIT: 1}, self.poly(atom), -1)
+        cells = [(self.poly(atom), {atom: 1}, TRUE), (rest, {atom: 0}, TRUE)]
+    total: Poly = {}
+    for indicator, values, condition in cells:
+        here = self.under(condition)
+        if here is not None and indicator:
+            part: Poly = {}
+            for mono, c in poly.items():
+                if all(values.get(a, 1) for a, _ in mono):
+                    add_to(part, {frozenset((a, e) for a, e in mono if a not in values): c})
+            add_to(total, self.mul(indicator, f(here, part)))
+    return total
+
+
+def branches(self: Normal, term: Term) -> Poly:
+    """`where` as [condition] * then + (1 - [condition]) * else, each part simplified where it is taken."""
+    condition, then, other = term.args
+    chosen = self.condition(condition)
+    value = constant(chosen)
+    if value is not None:
+        return self.poly(then if value else other)
+    yes, no = self.under(condition), self.under(negation(condition))
+    total = self.mul(chosen, yes.poly(then)) if yes else {}
+    return add_to(dict(total), self.mul(add_to({UNIT: 1}, chosen, -1), no.poly(other)) if no else {})
+
+
+def condition(self: Normal, term: Term) -> Poly:
+    """The condition's indicator: 1 where it holds, else 0."""
+    op, args = term.op, term.args
+    if op in ("true", "false"):
+        return {UNIT: 1} if op == "true" else {}
+    if op == "cmp":
+        return self.comparison(term)
+    if op in ("and", "or"):
+        result: Poly = {UNIT: 1}
+        for a in args:
+            one = self.condition(a)
+            result = self.mul(result, one if op == "and" else add_to({UNIT: 1}, one, -1))
+        return result if op == "and" else add_to({UNIT: 1}, result, -1)
+    if op == "not":
+        return add_to({UNIT: 1}, self.condition(args[0]), -1)
+    if op == "holds":
+        return add_to({UNIT: 1}, self.zero(self.poly(args[0])), -1)
+    if op in ("all", "any"):
+        inner = where(both(args[1], args[0] if op == "any" else negation(args[0])), NOUGHT, ONE)
+        none = self.poly(over("prod", inner, *term.bound))
+        return none if op == "all" else add_to({UNIT: 1}, none, -1)
+    raise Rejected(f"{op} is not a condition")
+
+
+def comparison(self: Normal, term: Term) -> Poly:
+    relation = term.value
+    left, right = term.args
+    indices = self.index_like(left) and self.index_like(right)
+    if relation in ("==", "!="):
+        one = self.delta(left, right) if indices else self.zero(self.poly(difference(term)))
+        return one if relation == "==" else add_to({UNIT: 1}, one, -1)
+    if relation in ("<", "<="):
+        left, right = right, left
+    if indices:
+        above = self.order(right, left)
+        return add_to(dict(above), self.delta(left, right)) if relation in ("<=", ">=") else above
+    gap = self.poly(sub(left, right))
+    above = self.positive(gap)
+    return add_to(dict(above), self.zero(gap)) if relation in ("<=", ">=") else above
+
+
+def index_like(self: Normal, term: Term) -> bool:
+    if term.op == "var":
+        declaration = self.context.declarations.get(term.value)
+        return declaration is not None and declaration.kind == "index"
+    return term.op in INDICES
+
+
+def delta_of(self: Normal, i: Term, j: Term) -> Poly:
+    i, j = self.subscript(i), self.subscript(j)
+    if i is j:
+        return {UNIT: 1}
+    if i.op == "num" and j.op == "num":
+        return {}
+    if "num" not in (i.op, j.op) and self.axis_of(i) != self.axis_of(j):
+        raise Rejected("delta of indices of different axes")
+    for g in self.guards:
+        if g.op == "cmp" and {g.args[0], g.args[1]} == {i, j} and g.value in ("!=", "<", ">"):
+            return {}
+    return self.atom(self.delta_atom(i, j))
+
+
+def axis_of(self: Normal, subscript: Term) -> str:
+    """The axis that a subscript runs over."""
+    if subscript.op == "index":
+        return str(subscript.value[1])
+    if subscript.op == "argmax" and len(subscript.bound) == 1:
+        return str(subscript.bound[0].value[1])
+    declaration = self.context.declarations.get(subscript.value) if subscript.op == "var" else None
+    if declaration is None or declaration.over is None:
+        raise Rejected("a subscript without an axis")
+    return declaration.over
+
+
+def delta_atom(self: Normal, i: Term, j: Term) -> Term:
+    return delta(*sorted((i, j), key=letter_key))
+
+
+def order(self: Normal, i: Term, j: Term) -> Poly:
+    """[i < j], turned so that the letter that comes first stands at the left."""
+    i, j = self.subscript(i), self.subscript(j)
+    if i is j:
+        return {}
+    if i.op == "num" and j.op == "num":
+        return {UNIT: 1} if i.value < j.value else {}
+    for g in self.guards:
+        if g.op == "cmp" and {g.args[0], g.args[1]} == {i, j} and g.value != "!=":
+            relation = g.value if g.args[0] is i else {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(g.value, g.value)
+            if relation == "<":
+                return {UNIT: 1}
+            if relation in (">", ">=", "=="):
+                return {}
+    if letter_key(i) < letter_key(j):
+        return self.atom(where(cmp("<", i, j), ONE, NOUGHT))
+    return add_to(add_to({UNIT: 1}, self.order(j, i), -1), self.delta(i, j), -1)
+
+
+def positive(self: Normal, u: Poly) -> Poly:
+    """[u > 0]."""
+    value = constant(u)
+    if value is not None:
+        return {UNIT: 1} if value > 0 else {}
+    if self.cases(u) is not None:
+        return self.by_cases(u, lambda here, part: here.positive(part))
+    signs = sign(self, self.term(u))
+    if signs == POS:
+        return {UNIT: 1}
+    if not signs & POS:
+        return {}
+    pair = self.index_pair(u)
+    if pair is not None:
+        return self.order(pair[1], pair[0])
+    u = self.bare(u)
+    if not signs & NEG:  # u >= 0
+        return add_to({UNIT: 1}, self.zero(u), -1)
+    content, rest = self.content(u, 1)
+    if content or len(rest) == 1:
+        return self.positive_product(content, rest)
+    if u[min(u, key=mono_key)] < 0:
+        return add_to(add_to({UNIT: 1}, self.positive(scaled(u, -1)), -1), self.zero(u), -1)
+    return self.atom(where(cmp(">", self.term(u), NOUGHT), ONE, NOUGHT))
+
+
+def positive_product(self: Normal, content: Mono, rest: Poly) -> Poly:
+    """[c a b … (rest) > 0] by the signs of the factors."""
+    scale: int | Fraction = 1
+    if len(rest) == 1:
+        content, scale, rest = joined(content, rest)
+    factors = [
+        (self.poly(a) if a.op == "add" else self.atom(a), a, e) for a, e in sorted(content, key=lambda p: key(p[0]))
+    ]
+    if rest != {UNIT: 1}:
+        factors.append((rest, self.term(rest), 1))
+    plus: Poly = {UNIT: 1} if scale > 0 else {}  # the indicators that the product so far is positive, negative
+    minus: Poly = {UNIT: 1} if scale < 0 else {}
+    for base, a, e in factors:
+        if not isinstance(e, int):  # a real power: positive or 0
+            whole = a if e == 1 else power(a, e if isinstance(e, Term) else num(e))
+            up, down = self.atom(where(cmp(">", whole, NOUGHT), ONE, NOUGHT)), {}
+        elif len(factors) == 1 and e == 1:
+            up = self.atom(where(cmp(">", a, NOUGHT), ONE, NOUGHT))
+            down = add_to(add_to({UNIT: 1}, up, -1), self.zero(base), -1) if scale < 0 else {}
+        else:
+            up, down = self.positive(base), self.positive(scaled(base, -1))
+            if e % 2 == 0:
+                up, down = add_to(dict(up), down), {}
+        plus, minus = (
+            add_to(self.mul(plus, up), self.mul(minus, down)),
+            add_to(self.mul(plus, down), self.mul(minus, up)),
+        )
+    return plus
+
+
+def zero(self: Normal, u: Poly) -> Poly:
+    """[u = 0]."""
+    value = constant(u)
+    if value is not None:
+        return {} if value else {UNIT: 1}
+    if self.cases(u) is not None:
+        return self.by_cases(u, lambda here, part: here.zero(part))
+    signs = sign(self, self.term(u))
+    if not signs & ZERO:
+        return {}
+    if signs == ZERO and self.steady:
+        return {UNIT: 1}
+    pair = self.index_pair(u)
+    if pair is not None:
+        return self.delta(*pair)
+    u = self.bare(u, integral=1)
+    if len(u) == 1:
+        ((mono, _),) = u.items()
+        none: Poly = {UNIT: 1}
+        for a, _ in sorted(mono, key=lambda p: key(p[0])):
+            if self.certain(a):
+                continue
+            one = self.atom(where(cmp("==", a, NOUGHT), ONE, NOUGHT)) if a.op != "add" else self.zero(self.poly(a))
+            none = self.mul(none, add_to({UNIT: 1}, one, -1))
+        return add_to({UNIT: 1}, none, -1)
+    u = scaled(u, Fraction(1) / u[min(u, key=mono_key)])
+    return self.atom(where(cmp("==", self.term(u), NOUGHT), ONE, NOUGHT))
+
+
+def bare(self: Normal, u: Poly, integral: int | None = None) -> Poly:
+    """u without positive factors; a difference of exponentials becomes that of the exponents."""
+    if len(u) == 1:
+        ((mono, c),) = u.items()
+        kept = frozenset((a, e) for a, e in mono if sign(self, a) != POS)
+        return {kept: 1 if c > 0 else -1}
+    mono, rest = self.content(u, integral)
+    if len(rest) == 1:
+        mono, c, rest = joined(mono, rest)
+        return self.bare({mono: c}, integral)
+    u = rest
+    lead = abs(u[min(u, key=mono_key)])
+    u = scaled(u, Fraction(1) / lead)
+    if len(u) == 2 and sorted(u.values()) == [-1, 1]:
+        plus, minus = sorted(u, key=lambda m: -u[m])
+        if all(a.op == "fn" and a.value == "exp" and not isinstance(e, Term) for a, e in plus | minus):
+            gap: Poly = {}
+            for mono, side in ((plus, 1), (minus, -1)):
+                for a, e in mono:
+                    add_to(gap, self.poly(a.args[0]), e * side)  # type: ignore[operator]  # numbers, as just seen
+            return self.bare(gap, integral) if len(gap) > 1 else gap
+    return u
+
+
+def index_pair(self: Normal, u: Poly) -> tuple[Term, Term] | None:
+    """(i, j) where u is i - j for two indices of one axis."""
+    if len(u) == 2 and sorted(u.values()) == [-1, 1] and all(len(m) == 1 for m in u):
+        plus, minus = sorted(u, key=lambda m: -u[m])
+        ((a, e),), ((b, f),) = plus, minus
+        if e == f == 1 and a.op == b.op == "index" and a.value[1] == b.value[1]:
+            return a, b
+    return None
+
+
+def sided(self: Normal, u: Poly) -> Poly:
+    """sign(u)."""
+    return add_to(dict(self.positive(u)), self.positive(scaled(u, -1)), -1)
+
+
+def case_laws(self: Normal, mono: Mono, cases: list[Term]) -> Poly | None:
+    """What deltas and indicators do to the other factors of a monomial."""
+    for a in cases:
+        rest = mono - {(a, 1)}
+        if a.op == "delta":
+            i, j = a.args
+            old, new = (j, i) if j.op == "index" else (i, j)
+            if old.op == "index" and any(old in b.letters or isinstance(e, Term) and old in e.letters for b, e in rest):
+                return self.mul(self.atom(a), self.rename_mono(frozenset(rest), {old: new}))
+            continue
+        relation, u = a.args[0].value, a.args[0].args[0]
+        if relation == "<":
+            i, j = a.args[0].args
+            if (where(cmp("<", j, i), ONE, NOUGHT), 1) in mono or (self.delta_atom(i, j), 1) in mono:
+                return {}
+        elif relation == ">" and any(self.excludes(u, b.args[0]) for b in cases if b is not a and b.op == "where"):
+            return {}
+        elif relation == ">" and any(self.implies(b.args[0], u) for b in cases if b is not a and b.op == "where"):
+            return self.finish(frozenset(rest))
+        elif relation == "==":
+            if (where(cmp(">", u, NOUGHT), ONE, NOUGHT), 1) in mono or any(b is u for b, _ in rest):
+                if self.steady or not any(b is u for b, _ in rest):
+                    return {}
+            if self.steady:
+                entry = self.solved(u)
+                if entry is not None and any(entry[0] in sums.atoms_inside(b) for b, _ in rest):
+                    replaced = {b: sums.swap_entry(b, *entry) for b, _ in rest}
+                    result = self.atom(a)
+                    for b, e in rest:
+                        part = self.poly(replaced[b])
+                        exponent = self.poly(sums.swap_entry(e, *entry)) if isinstance(e, Term) else {UNIT: e}
+                        result = self.mul(result, self.power(part, exponent))
+                    return result
+    return None
+
+
+def excludes(self: Normal, u: Term, other: Term) -> bool:
+    """Whether u > 0 and the other condition, v > 0, cannot hold together: u + c v <= 0 for some c > 0."""
+    return other.value == ">" and any(not s & POS for s in self.combined(u, other.args[0], 1))
+
+
+def implies(self: Normal, other: Term, u: Term) -> bool:
+    """Whether v > 0 makes u > 0: u - c v >= 0 for some c > 0."""
+    return other.value == ">" and any(not s & NEG for s in self.combined(u, other.args[0], -1))
+
+
+def combined(self: Normal, u: Term, v: Term, side: int) -> list[int]:
+    """The signs of u + side * c * v for the factors c > 0 that cancel a term."""
+    first, second = self.poly(u), self.poly(v)
+    found = []
+    for mono in sorted(set(first) & set(second), key=mono_key):
+        c = -Fraction(first[mono]) / second[mono] * side
+        if c > 0 and mono:
+            signs = ZERO
+            for m, value in add_to(dict(first), second, c * side).items():
+                signs = add_signs(signs, self.mono_sign(m, value))
+            found.append(signs)
+    return found
+
+
+def solved(self: Normal, u: Term) -> tuple[Term, Term] | None:
+    """An entry and the term it equals where u is 0: u = c * entry + rest, the entry not in the rest."""
+    poly = self.poly(u)
+    for mono in sorted(poly, key=mono_key):
+        if len(mono) == 1:
+            ((a, e),) = mono
+            if e == 1 and a.op == "var" and not self.is_bit(a):
+                rest = {m: -Fraction(c) / poly[mono] for m, c in poly.items() if m is not mono}
+                if not any(a in sums.atoms_inside(b) for m in rest for b, _ in m):
+                    return a, self.term({m: small(c) for m, c in rest.items()})
+    return None
+
+
+def is_bit(self: Normal, atom: Term) -> bool:
+    declaration = self.context.declarations.get(atom.value)
+    if declaration is None or atom.value in self.loose:
+        return False
+    return declaration.kind == "bit" or bool(declaration.law and declaration.law.family == "bernoulli")

@@ -1,0 +1,218 @@
+"""Facts in normal form: what the hypotheses, the left side and the case at hand say of the signs of atoms.
+
+Methods of `Normal`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product as cartesian
+from typing import TYPE_CHECKING
+
+from derive.kernel import moments
+from derive.kernel.poly import (
+    INDICES,
+    PIECEWISE,
+    UNIT,
+    constant,
+    key,
+    mono_key,
+    scaled,
+)
+from derive.kernel.signs import (
+    ANY,
+    KIND,
+    NEG,
+    POS,
+    RELATION,
+    ZERO,
+    Fact,
+    difference,
+    mul_signs,
+    order_part,
+    shifted_sizes,
+    sign,
+    split,
+)
+from derive.term import (
+    Term,
+    cmp,
+    substitute,
+    subterms,
+    transform,
+)
+
+if TYPE_CHECKING:
+    from derive.kernel.normal import Normal
+
+
+def install(self: Normal) -> None:
+    """Bring the facts to normal form, the sizes' bounds first since they change the form of the rest."""
+    for fact in self.raw_facts:
+        self.bound_size(fact)
+    # Two rounds: the first facts may change the normal form of the later ones, and theirs of the first.
+    for _ in range(2):
+        self.forget()
+        for fact in self.raw_facts:
+            self.record(fact)
+    self.forget()
+
+
+def refresh(self: Normal) -> None:
+    """Bring facts about functions in pieces to the form that they have in the case at hand."""
+    if not self.refreshed:
+        self.refreshed = True
+        for fact in self.raw_facts:
+            if any(
+                t.op == "where" or (t.op == "fn" and t.value in PIECEWISE) for t in subterms(self.opened(fact.term))
+            ):
+                self.record(fact)
+        self.forget()
+
+
+def opened(self: Normal, term: Term) -> Term:
+    """The term with its definitions unfolded."""
+    while any(t.op == "def" for t in subterms(term)):
+        term = transform(term, lambda t: self.unfold(t) if t.op == "def" else None)
+    return term
+
+
+def bound_size(self: Normal, fact: Fact) -> None:
+    """Take a lower bound of a size from a fact such as n - 2 >= 0."""
+    poly = self.poly(fact.term) if fact.term.names == frozenset() else {}
+    sizes = [a for m in poly for a, _ in m if a.op == "size"]
+    if len(sizes) == 1 and len(poly) <= 2 and fact.signs in (POS, POS | ZERO) and not fact.guards:
+        c, low = poly.get(frozenset({(sizes[0], 1)}), 0), -poly.get(UNIT, 0)
+        if c > 0:
+            bound = -(-low // c) if fact.signs & ZERO else low // c + 1
+            self.lows[sizes[0]] = max(self.lows.get(sizes[0], 1), int(bound))
+            self.memo.clear()
+            self.signs.clear()
+
+
+def forget(self: Normal) -> None:
+    for table in (self.signs, self.memo, self.products, self.finished, self.renamed, self.inner, self.sums):
+        table.clear()  # type: ignore[attr-defined]  # all of them are dictionaries
+    self.leads.clear()
+    self.cumulants.clear()
+    self.partitions.clear()
+
+
+def record(self: Normal, fact: Fact) -> None:
+    """Note the fact for its normal form, and what it says of the factors of a monomial."""
+    poly = self.poly(fact.term)
+    if not poly:
+        return
+    for g in fact.guards:  # a guard k != j is not needed where the fact holds at k = j by itself
+        if g.op == "cmp" and g.value == "!=" and g.args[0] in fact.letters and g.args[0] not in g.args[1].letters:
+            there = self.rename(fact.term, {g.args[0]: g.args[1]})
+            if not sign(self, self.term(there)) & ~fact.signs:
+                fact = Fact(
+                    fact.term, fact.signs, fact.letters, tuple(h for h in fact.guards if h is not g), fact.source
+                )
+    content, rest = self.content(poly)
+    signs = fact.signs
+    for a, e in content:
+        signs = signs if sign(self, a) == POS else signs & ~ZERO and (NEG | POS if not signs & ZERO else ANY)
+    for form, known in ((poly, fact.signs), (rest, signs)):
+        lead = form[min(form, key=mono_key)]
+        for factor in {1, Fraction(1) / lead, Fraction(1) / abs(lead)}:
+            seen = known if factor > 0 else mul_signs(known, NEG)
+            self.note(Fact(self.term(scaled(form, factor)), seen, fact.letters, fact.guards, fact.source))
+    if len(poly) == 1 and not fact.signs & ZERO:
+        mono = next(iter(poly))
+        for a, e in mono:
+            alone = len(mono) == 1 and isinstance(e, int) and e % 2 and poly[mono] > 0
+            self.note(Fact(a, fact.signs if alone else NEG | POS, fact.letters, fact.guards, fact.source))
+
+
+def note(self: Normal, fact: Fact) -> None:
+    same = self.facts.setdefault(key(fact.term)[0], [])
+    if any((f.term, f.signs, f.letters, f.guards) == (fact.term, fact.signs, fact.letters, fact.guards) for f in same):
+        return
+    same.append(fact)
+    if not fact.letters and fact.term.op in ("add", "var", "sum") and fact.signs != NEG | POS:
+        self.orders.append(fact)
+    self.signs.clear()
+
+
+def order_facts(self: Normal) -> list[Fact]:
+    return [f for f in self.orders if self.allowed(f, {})]
+
+
+def least(self: Normal, size: Term) -> int:
+    return self.lows.get(size, 1)
+
+
+def facts_about(self: Normal, term: Term) -> int:
+    """The signs that the facts leave to the term."""
+    result = ANY
+    for fact in self.facts.get(key(term)[0], ()):
+        mapping = self.instance(fact, term)
+        if mapping is not None and self.allowed(fact, mapping):
+            result &= fact.signs
+    if result & (result - 1):
+        if self.orders:
+            result &= order_part(self, term)
+        if term.op in ("add", "mul") and any(a.op == "size" for m in self.poly(term) for a, _ in m):
+            result &= shifted_sizes(self, term)
+    return result or ANY
+
+
+def instance(self: Normal, fact: Fact, term: Term) -> dict[Term, Term] | None:
+    """Letters for which the fact speaks of the term, checked by substitution."""
+    if fact.term is term:
+        return {}
+    free = sorted(fact.letters & fact.term.letters, key=key)
+    if not free or len(free) > 3 or fact.term.names != term.names:
+        return None
+    pools = [[t for t in sorted(term.letters, key=key) if t.value[1] == k.value[1]] for k in free]
+    for choice in cartesian(*pools):
+        mapping = dict(zip(free, choice, strict=True))
+        if self.term(self.rename(fact.term, mapping)) is term:
+            return mapping
+    return None
+
+
+def allowed(self: Normal, fact: Fact, mapping: dict[Term, Term]) -> bool:
+    """Whether the guards of the fact hold here."""
+    return all(self.holds(substitute(g, mapping)) for g in fact.guards)
+
+
+def holds(self: Normal, condition: Term) -> bool:
+    """Whether the condition is known: among the guards, or by signs."""
+    for part in split(condition):
+        if part in self.guards:
+            continue
+        if part.op == "cmp":
+            if part.value in RELATION and not self.compare(part) & ~RELATION[part.value]:
+                continue
+            if (
+                part.value in ("!=", ">", "<")
+                and cmp({"!=": "!=", ">": "<", "<": ">"}[part.value], *part.args[::-1]) in self.guards
+            ):
+                continue
+        elif constant(self.condition(part)) == 1:
+            continue
+        return False
+    return True
+
+
+def compare(self: Normal, condition: Term) -> int:
+    """The signs that left - right can have."""
+    left, right = condition.args
+    if left.op in INDICES and right.op in INDICES and (left is right):
+        return ZERO
+    if constant(self.condition(condition)) == 1:
+        return RELATION[condition.value]
+    gap = difference(condition)
+    return sign(self, gap) & sign(self, self.canonical(gap))
+
+
+def kind_sign(self: Normal, entry: Term) -> int:
+    declaration = self.context.declarations.get(entry.value)
+    if declaration is None or entry.value in self.loose:
+        return ANY
+    if declaration.kind == "random" and declaration.law is not None:
+        return moments.support(self, declaration, entry)
+    return KIND.get(declaration.kind, ANY)

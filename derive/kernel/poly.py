@@ -1,0 +1,125 @@
+"""Polynomials over atoms as data: their arithmetic, and an order on terms that does not depend on addresses."""
+
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+
+from derive.kernel.proof import Rejected
+from derive.term import Term
+
+Exponent = int | Fraction | Term
+Mono = frozenset[tuple[Term, Exponent]]
+Poly = dict[Mono, int | Fraction]
+UNIT: Mono = frozenset()
+INDICES = frozenset({"index", "argmax"})
+CASES = frozenset({"where", "delta"})  # atoms whose value is 0 or 1; bits are the third kind
+PIECEWISE = frozenset({"abs", "sign", "relu", "max", "min"})  # functions in pieces
+MAX_CASES = 6  # 0-1 atoms of one expression that are told apart
+MAX_TERMS = 4000  # of a polynomial, before it is refused as too large
+
+
+class TooLarge(Rejected):
+    """The normal form grows beyond what is worth computing."""
+
+
+_keys: dict[Term, tuple[str, str]] = {}
+
+
+def small(value: int | Fraction) -> int | Fraction:
+    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+def add_to(total: Poly, poly: Poly, factor: int | Fraction = 1) -> Poly:
+    for mono, c in poly.items():
+        value = total.get(mono, 0) + c * factor
+        if value:
+            total[mono] = small(value)
+        else:
+            total.pop(mono, None)
+    if len(total) > MAX_TERMS:
+        raise TooLarge("the normal form has too many terms")
+    return total
+
+
+def constant(poly: Poly) -> int | Fraction | None:
+    """The polynomial's value where it is a number."""
+    if not poly:
+        return 0
+    return poly[UNIT] if len(poly) == 1 and UNIT in poly else None
+
+
+def scaled(poly: Poly, factor: int | Fraction) -> Poly:
+    return {m: small(c * factor) for m, c in poly.items()} if factor else {}
+
+
+def key(term: Term) -> tuple[str, str]:
+    """A digest blind to index names, and one that sees them."""
+    found = _keys.get(term)
+    if found is None:
+        blind = shown = f"{term.op}|{term.value}"
+        if term.op == "index":
+            blind = f"index|{term.value[1]}"
+        for a in (*term.bound, *term.args):
+            b, s = key(a)
+            blind, shown = f"{blind}|{b}", f"{shown}|{s}"
+        found = (_digest(blind), _digest(shown))
+        _keys[term] = found
+    return found
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=9).hexdigest() if len(text) > 40 else text
+
+
+def exponent_key(e: Exponent) -> tuple[str, str]:
+    return key(e) if isinstance(e, Term) else ("", f"{float(e):+030.9f}")
+
+
+def mono_key(mono: Mono) -> tuple[object, ...]:
+    parts = sorted((key(a), exponent_key(e)) for a, e in mono)
+    return tuple(p[0][0] + p[1][0] for p in parts), tuple(parts)
+
+
+def divides(small_mono: Mono, large: Mono) -> bool:
+    table = dict(large)
+    return bool(small_mono) and all(
+        not isinstance(table.get(a, 0), Term) and table.get(a, 0) >= e for a, e in small_mono
+    )  # type: ignore[operator]
+
+
+def primes(value: int) -> list[int]:
+    """The prime factors of a positive integer, those above a thousand left together."""
+    result, p = [], 2
+    while p * p <= value and p < 1000:
+        while value % p == 0:
+            result.append(p)
+            value //= p
+        p += 1
+    return result + [value] * (value > 1)
+
+
+def joined(content: Mono, rest: Poly) -> tuple[Mono, int | Fraction, Poly]:
+    """The monomial content * rest, for a rest of one term, with its coefficient; kept as factors, not multiplied out."""
+    ((mono, c),) = rest.items()
+    merged = dict(content)
+    for a, e in mono:
+        total = merged.get(a, 0) + e if not isinstance(e, Term) else e  # type: ignore[operator]
+        if isinstance(total, Term) or total:
+            merged[a] = total
+        else:
+            del merged[a]
+    return frozenset(merged.items()), c, {UNIT: 1}
+
+
+def reversed_key(digest: tuple[str, str]) -> tuple[int, ...]:
+    """A key that puts the largest digest first."""
+    return tuple(-ord(c) for part in digest for c in part)
+
+
+def letter_key(term: Term) -> tuple[str, str]:
+    """The order of letters: bound ones first, the one opened last before all others, then by name."""
+    if term.op != "index":
+        return key(term)
+    name = term.value[0]
+    return ("", f"@{999_999 - int(name[1:]):06d}" if name[0] == "@" else name)

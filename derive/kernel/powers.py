@@ -1,0 +1,364 @@
+"""Products, quotients and powers in normal form: factors read before expansion, common factors, denominators.
+
+Methods of `Normal`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from derive.kernel.poly import (
+    CASES,
+    UNIT,
+    Exponent,
+    Mono,
+    Poly,
+    add_to,
+    constant,
+    divides,
+    joined,
+    key,
+    mono_key,
+    primes,
+    reversed_key,
+    scaled,
+    small,
+)
+from derive.kernel.signs import (
+    NEG,
+    POS,
+    ZERO,
+    mul_signs,
+    sign,
+    sign_of,
+)
+from derive.term import (
+    MINUS_ONE,
+    Term,
+    fn,
+    num,
+    power,
+)
+
+if TYPE_CHECKING:
+    from derive.kernel.normal import Normal
+
+
+def factors(self: Normal, term: Term, exponent: Poly, out: list[tuple[Poly, Poly, Term]]) -> None:
+    """The factors of a product, quotient or power with their exponents, read through names before expansion."""
+    op, args = term.op, term.args
+    whole = constant(exponent)
+    integral = whole is not None and whole.denominator == 1
+    if op == "def" and not self.closed:
+        self.factors(self.unfold(term), exponent, out)
+    elif op == "mul" and integral:
+        for a in args:
+            self.factors(a, exponent, out)
+    elif op == "neg" and integral:
+        out.append(({UNIT: -1}, exponent, MINUS_ONE))
+        self.factors(args[0], exponent, out)
+    elif op == "div" and integral:
+        self.factors(args[0], exponent, out)
+        self.factors(args[1], scaled(exponent, -1), out)
+    elif op == "pow" and integral:
+        self.factors(args[0], self.mul(self.poly(args[1]), exponent), out)
+    elif op == "fn" and term.value == "sqrt" and integral:
+        self.factors(args[0], scaled(exponent, Fraction(1, 2)), out)
+    elif op in ("mul", "div", "pow", "neg") or (op == "fn" and term.value == "sqrt"):
+        inner: list[tuple[Poly, Poly, Term]] = []
+        self.factors(term, {UNIT: 1}, inner)
+        out.extend(self.power_of_product(inner, exponent))
+    else:
+        out.append((self.poly(term), exponent, term))
+
+
+def power_of_product(
+    self: Normal, factors: list[tuple[Poly, Poly, Term]], exponent: Poly
+) -> list[tuple[Poly, Poly, Term]]:
+    """(a b)^e as a^e b^e where all but one factor are known to be positive; else the product stays whole."""
+    unknown, known = [], []
+    for base, e, term in factors:
+        (known if sign(self, term) == POS or sign(self, self.term(base)) == POS else unknown).append((base, e, term))
+    result = [(base, self.mul(e, exponent), term) for base, e, term in known]
+    rest: Poly = {UNIT: 1}
+    for base, e, _ in unknown:
+        rest = self.mul(rest, self.power(base, e))
+    if unknown:
+        even = len(unknown) == 1 and isinstance(constant(unknown[0][1]), int) and constant(unknown[0][1]) or 0
+        if even and even > 0 and even % 2 == 0:
+            result.append((unknown[0][0], self.mul({UNIT: even}, exponent), fn("abs", unknown[0][2])))
+        else:
+            result.append((rest, exponent, self.term(rest)))
+    return result
+
+
+def factored(self: Normal, term: Term) -> Poly:
+    """A product, quotient or power, read as a list of factors before anything is multiplied out."""
+    parts: list[tuple[Poly, Poly, Term]] = []
+    self.factors(term, {UNIT: 1}, parts)
+    result: Poly = {UNIT: 1}
+    for base, e, source in sorted(parts, key=lambda p: len(p[0])):
+        if not result:
+            return {}
+        fraction = constant(e) is None or constant(e).denominator != 1  # type: ignore[union-attr]
+        if source.op == "fn" and source.value == "abs" and fraction:
+            result = self.mul(result, self.absolute_power(source.args[0], e))
+        elif source.op == "fn" and source.value == "abs" and source.args[0].op != "fn":
+            result = self.mul(result, self.power(self.poly(source), e))
+        else:
+            result = self.mul(result, self.power(base, e))
+    return result
+
+
+def absolute_power(self: Normal, inner: Term, exponent: Poly) -> Poly:
+    """|u|^p for p that is no integer: an atom |u| that is not split into cases."""
+    u = self.poly(inner)
+    signs = sign(self, inner) & sign(self, self.term(u))
+    if not signs & NEG:
+        return self.power(u, exponent)
+    lead = u[min(u, key=mono_key)] if u else 1
+    base: Term = fn("abs", self.term(scaled(u, Fraction(1) / lead)))
+    scale = self.power({UNIT: abs(lead)}, exponent)
+    return self.mul(scale, {frozenset({(base, self.as_exponent(exponent))}): 1})
+
+
+def as_exponent(self: Normal, poly: Poly) -> Exponent:
+    value = constant(poly)
+    return value if value is not None else self.term(poly)
+
+
+def to_power(self: Normal, base: Poly, exponent: Poly) -> Poly:
+    """base^exponent in total semantics."""
+    e = constant(exponent)
+    if e is not None and e == 0:
+        return {UNIT: 1}
+    if not base:
+        return (
+            {} if e is not None or sign(self, self.term(exponent)) in (POS, NEG) else self.opaque_power(base, exponent)
+        )
+    if base == {UNIT: 1}:
+        return base
+    if isinstance(e, int) and e > 0:
+        result = base
+        for _ in range(e - 1):
+            result = self.mul(result, base)
+        return result
+    if len(base) > 1 and self.cases(base) is not None:
+        return self.by_cases(base, lambda here, part: here.power(part, exponent))
+    content, rest = self.content(base, e if isinstance(e, int) else None)
+    scale: int | Fraction = 1
+    if len(rest) == 1:
+        content, scale, rest = joined(content, rest)
+    if isinstance(e, int):
+        result = {frozenset((a, self.times_exponent(x, e)) for a, x in content): Fraction(scale) ** e}
+        result = {m: small(c) for m, c in result.items()}
+        first = self.finish(next(iter(result)))
+        result = scaled(first, next(iter(result.values())))
+        if len(rest) > 1:
+            lead = rest[min(rest, key=mono_key)]
+            whole = self.term(scaled(rest, Fraction(1) / lead))
+            if sign(self, whole) == NEG:
+                lead, whole = -lead, self.term(scaled(rest, -Fraction(1) / lead))
+            result = self.mul(result, self.finish(frozenset({(whole, e)})))
+            result = scaled(result, Fraction(lead) ** e)
+        return result
+    # A power that is no integer: only positive factors come out.
+    result = {UNIT: 1}
+    left: list[tuple[Term, Exponent]] = []
+    for a, x in content:
+        signs = sign(self, a)
+        if signs == POS or (not signs & NEG and e is not None and not isinstance(x, Term) and x > 0):
+            result = self.mul(result, self.one_power(a, x, exponent))
+        elif not isinstance(x, Term) and x.denominator == 1 and x % 2 == 0 and e is not None and x > 0:
+            whole = small(e * x)
+            if whole.denominator == 1:
+                part = self.power(self.poly(a), {UNIT: whole})
+                result = self.mul(result, part if whole % 2 == 0 else self.mul(part, self.sided(self.poly(a))))
+            else:
+                result = self.mul(result, self.absolute_power(a, {UNIT: whole}))
+        else:
+            left.append((a, x))
+    if len(rest) > 1:
+        lead = abs(rest[min(rest, key=mono_key)])
+        rest, scale = scaled(rest, Fraction(1) / lead), scale * lead
+    elif not left and scale < 0 and e is not None:  # a real power of a negative number
+        return {}
+    if scale < 0:
+        rest, scale = scaled(rest, -1), -scale
+    result = self.mul(result, self.number_power(Fraction(scale), exponent))
+    whole_rest = self.mul(rest, {frozenset(left): 1})
+    if whole_rest != {UNIT: 1}:
+        atom = self.term(whole_rest)
+        known = POS | ZERO if e is not None else POS
+        if len(whole_rest) == 1 and len(left) == 1 and left[0][1] == 1 and not sign(self, atom) & ~known:
+            result = self.mul(result, {frozenset({(left[0][0], self.as_exponent(exponent))}): 1})
+        elif len(whole_rest) > 1 and not sign(self, atom) & ~known:
+            result = self.mul(result, self.finish(frozenset({(atom, self.as_exponent(exponent))})))
+        else:
+            result = self.mul(result, self.opaque_power(whole_rest, exponent))
+    return result
+
+
+def opaque_power(self: Normal, base: Poly, exponent: Poly) -> Poly:
+    """A power of a base of unknown sign: an atom of its own."""
+    e = constant(exponent)
+    if e is not None and e < 0:
+        return {frozenset({(power(self.term(base), num(-e)), -1)}): 1}
+    return {frozenset({(power(self.term(base), self.term(exponent)), 1)}): 1}
+
+
+def one_power(self: Normal, a: Term, x: Exponent, exponent: Poly) -> Poly:
+    inner = self.poly(x) if isinstance(x, Term) else {UNIT: x}
+    return self.finish(frozenset({(a, e)})) if (e := self.as_exponent(self.mul(inner, exponent))) != 0 else {UNIT: 1}
+
+
+def times_exponent(self: Normal, x: Exponent, e: int) -> Exponent:
+    return small(x * e) if not isinstance(x, Term) else self.as_exponent(scaled(self.poly(x), e))
+
+
+def number_power(self: Normal, value: Fraction, exponent: Poly) -> Poly:
+    """value^exponent for a positive rational: a product of powers of primes."""
+    e = self.as_exponent(exponent)
+    powers: dict[int, int] = {}
+    for part, times in ((value.numerator, 1), (value.denominator, -1)):
+        for p in primes(part):
+            powers[p] = powers.get(p, 0) + times
+    result: Poly = {UNIT: 1}
+    for p, k in powers.items():
+        if k:
+            result = self.mul(result, self.finish(frozenset({(num(p), self.times_exponent(e, k))})))
+    return result
+
+
+def content(self: Normal, poly: Poly, integral: int | None = 1) -> tuple[Mono, Poly]:
+    """The common monomial of a sum and the sum without it: 1 + e^-x is e^-x times 1 + e^x."""
+    if len(poly) < 2:
+        return UNIT, poly
+    common: dict[Term, Exponent] | None = None
+    for mono in poly:
+        here = dict(mono)
+        if common is None:
+            common = {a: e for a, e in here.items() if not isinstance(e, Term)}
+        else:
+            for a in list(common):
+                e = here.get(a, 0)
+                if isinstance(e, Term):
+                    del common[a]
+                elif e < common[a]:  # type: ignore[operator]
+                    common[a] = e
+            for a, e in here.items():
+                if (
+                    a not in common
+                    and not isinstance(e, Term)
+                    and e < 0
+                    and not any(a in dict(m) and isinstance(dict(m)[a], Term) for m in poly)
+                ):
+                    common[a] = e
+    assert common is not None
+    for a in list(common):
+        if a in common and any(a not in dict(m) and common[a] > 0 for m in poly):  # type: ignore[operator]
+            del common[a]
+    kept = {
+        a: e
+        for a, e in common.items()
+        if e and a.op not in CASES and (sign(self, a) == POS or (e > 0 and integral is not None))  # type: ignore[operator]
+    }
+    if not kept:
+        return UNIT, poly
+    factor: Mono = frozenset((a, -e) for a, e in kept.items())  # type: ignore[operator]
+    rest: Poly = {}
+    for mono, c in poly.items():
+        merged = dict(mono)
+        for a, e in factor:
+            joint = merged.get(a, 0) + e  # type: ignore[operator]
+            if joint:
+                merged[a] = small(joint)
+            else:
+                merged.pop(a, None)
+        add_to(rest, self.finish(frozenset(merged.items())), c)
+    return frozenset(kept.items()), rest
+
+
+def mono_sign(self: Normal, mono: Mono, c: int | Fraction) -> int:
+    result = sign_of(c)
+    for a, e in mono:
+        result = mul_signs(result, sign(self, a if e == 1 else power(a, e if isinstance(e, Term) else num(e))))
+    return result
+
+
+def lead(self: Normal, atom: Term) -> tuple[Mono, int | Fraction] | None:
+    """The leading monomial of a sum under a power: the only one of highest degree in its main atom.
+
+    The main atom is one with letters where there is one: a factor without letters leaves the sums it stands in.
+    """
+    if atom not in self.leads:
+        self.leads[atom] = self._lead(atom)
+    return self.leads[atom]
+
+
+def _lead(self: Normal, atom: Term) -> tuple[Mono, int | Fraction] | None:
+    poly = self.poly(atom)
+    found = []
+    for main in {a for m in poly for a, e in m if isinstance(e, int) and e > 0}:
+        degrees = {m: next((e for a, e in m if a is main), 0) for m in poly}
+        if any(isinstance(d, Term) for d in degrees.values()):
+            continue
+        top = max(degrees.values())  # type: ignore[type-var]
+        mono = next(m for m, d in degrees.items() if d == top)
+        if list(degrees.values()).count(top) == 1 and all(isinstance(e, int) and e > 0 for _, e in mono):
+            bare = sum(not a.letters for a, _ in mono) if atom.letters else 0
+            found.append((bare, tuple(reversed_key(key(main))), mono))
+    if not found:
+        return None
+    mono = min(found, key=lambda f: f[:2])[2]
+    return mono, poly[mono]
+
+
+def tail(self: Normal, atom: Term) -> tuple[Mono, int | Fraction, Term] | None:
+    """For partial fractions in an exponential: the only monomial free of it, where the rest is one monomial."""
+    poly = self.poly(atom)
+    if len(poly) != 2:
+        return None
+    for main in sorted({a for m in poly for a, _ in m if a.op == "fn" and a.value == "exp"}, key=key, reverse=True):
+        free = [m for m in poly if not any(a is main for a, _ in m)]
+        if len(free) == 1:
+            return free[0], poly[free[0]], main
+    return None
+
+
+def reduce(self: Normal, mono: Mono) -> Poly:
+    """u^e times the leading monomial of u is u^(e+1) minus the rest, for e < 0: numerators below denominators."""
+    bottoms = [(a, e) for a, e in mono if a.op == "add" and (self.whole_part(e) < 0 if isinstance(e, Term) else e < 0)]
+    for a, e in sorted(bottoms, key=lambda p: key(p[0])):
+        if not self.certain(a):
+            continue
+        found = self.lead(a)
+        if found is not None and divides(found[0], mono):
+            return self.lowered(mono, a, e, found[0], found[1])
+        last = self.tail(a)
+        if last is not None:
+            free, c, main = last
+            degree = next((e for b, e in mono if b is main), 0)
+            if not isinstance(degree, Term) and degree < 0 and not free:
+                return self.lowered(mono, a, e, free, c)
+    return {mono: 1}
+
+
+def lowered(self: Normal, mono: Mono, a: Term, e: Exponent, lead: Mono, c: int | Fraction) -> Poly:
+    quotient = dict(mono)
+    del quotient[a]
+    for b, f in lead:
+        left = quotient[b] - f  # type: ignore[operator]  # `divides` saw numbers
+        if left:
+            quotient[b] = left
+        else:
+            del quotient[b]
+    rest = {m: v for m, v in self.poly(a).items() if m != lead}
+    base = frozenset(quotient.items())
+    more = self.add_exponents(e, 1)
+    up: Mono = frozenset({(a, more)}) if more else UNIT
+    total = dict(self.times(base, up))
+    # The rest is multiplied in first: base times u^e alone may be the monomial that we started from.
+    total = add_to(total, self.mul(self.mul({base: 1}, rest), {frozenset({(a, e)}): 1}), -1)
+    return scaled(total, Fraction(1) / c)
