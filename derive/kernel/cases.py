@@ -334,7 +334,11 @@ def case_laws(self: Normal, mono: Mono, cases: list[Term]) -> Poly | None:
         if a.op == "delta":
             i, j = a.args
             old, new = (j, i) if j.op == "index" else (i, j)
-            if old.op == "index" and any(old in b.letters or isinstance(e, Term) and old in e.letters for b, e in rest):
+            if (
+                old.op == "index"
+                and old not in new.letters
+                and any(old in b.letters or isinstance(e, Term) and old in e.letters for b, e in rest)
+            ):
                 return self.mul(self.atom(a), self.rename_mono(frozenset(rest), {old: new}))
             continue
         relation, u = a.args[0].value, a.args[0].args[0]

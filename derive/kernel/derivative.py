@@ -126,7 +126,7 @@ def differentiate(nf: Normal, term: Term, entry: Term) -> Term:
             body = args[0] if op == "max" else neg(args[0])
             return substitute(d(args[0]), {t.bound[0]: make("argmax", (body, args[1]), None, t.bound)})
         if op == "diff":
-            return d(differentiate(nf, args[0], args[1]))
+            return make("diff", (t, entry)) if nf.closed else d(differentiate(nf, args[0], args[1]))
         raise Rejected(f"there is no rule for the derivative of {op}")
 
     return d(term)

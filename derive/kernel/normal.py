@@ -347,7 +347,7 @@ class Normal:
         if op in ("max", "min"):
             return sums.extremum(self, term)
         if op == "diff":
-            if self.closed and args[0].op == "def":
+            if self.closed and args[0].op in ("def", "diff"):
                 return self.atom(term) if derivative.depends(self, args[0], args[1].value) else {}
             return derivative.normal(self, term)
         if self.closed and op in ("at", "limit", "E", "Var", "Cov"):
