@@ -21,7 +21,9 @@ from derive.kernel.poly import (
     constant,
     joined,
     key,
+    leading,
     letter_key,
+    magnitude,
     mono_key,
     scaled,
     small,
@@ -224,7 +226,7 @@ def positive(self: Normal, u: Poly) -> Poly:
     content, rest = self.content(u, 1)
     if content or len(rest) == 1:
         return self.positive_product(content, rest)
-    if u[min(u, key=mono_key)] < 0:
+    if leading(u) < 0:
         return add_to(add_to({UNIT: 1}, self.positive(scaled(u, -1)), -1), self.zero(u), -1)
     return self.atom(where(cmp(">", self.term(u), NOUGHT), ONE, NOUGHT))
 
@@ -284,7 +286,7 @@ def zero(self: Normal, u: Poly) -> Poly:
             one = self.atom(where(cmp("==", a, NOUGHT), ONE, NOUGHT)) if a.op != "add" else self.zero(self.poly(a))
             none = self.mul(none, add_to({UNIT: 1}, one, -1))
         return add_to({UNIT: 1}, none, -1)
-    u = scaled(u, Fraction(1) / u[min(u, key=mono_key)])
+    u = scaled(u, Fraction(1) / leading(u))
     return self.atom(where(cmp("==", self.term(u), NOUGHT), ONE, NOUGHT))
 
 
@@ -299,7 +301,7 @@ def bare(self: Normal, u: Poly, integral: int | None = None) -> Poly:
         mono, c, rest = joined(mono, rest)
         return self.bare({mono: c}, integral)
     u = rest
-    lead = abs(u[min(u, key=mono_key)])
+    lead = magnitude(leading(u))
     u = scaled(u, Fraction(1) / lead)
     if len(u) == 2 and sorted(u.values()) == [-1, 1]:
         plus, minus = sorted(u, key=lambda m: -u[m])

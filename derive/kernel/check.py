@@ -13,7 +13,7 @@ from derive.kernel import domain, moments, order
 from derive.kernel.context import Context
 from derive.kernel.derivative import depends
 from derive.kernel.domain import Need
-from derive.kernel.normal import Normal, add_to
+from derive.kernel.normal import Normal, Poly, add_to
 from derive.kernel.proof import Account, Condition, Proof, Rejected, Step, Use
 from derive.kernel.rules import RULES, instantiate, match
 from derive.kernel.signs import RELATION, Fact, difference, split
@@ -302,14 +302,14 @@ def same_with_names(here: Normal, old: Term, new: Term) -> bool:
         return False
 
 
-def add_uses(ground: Ground, account: Account, uses: Iterable[Use], here: Normal | None = None) -> dict[object, object]:
+def add_uses(ground: Ground, account: Account, uses: Iterable[Use], here: Normal | None = None) -> Poly:
     """The polynomial sum of multiplier * (left - right) of the equations used; it is 0 where they hold."""
     nf = here or ground.full
-    total: dict[object, object] = {}
+    total: Poly = {}
     for use in uses:
         left, right = instance(ground, account, use)
         term = mul(use.multiplier if use.multiplier is not None else ONE, add(left, neg(right)))
-        add_to(total, nf.poly(over("sum", term, *use.over)))  # type: ignore[arg-type]
+        add_to(total, nf.poly(over("sum", term, *use.over)))
     return total
 
 

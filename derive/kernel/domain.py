@@ -15,7 +15,24 @@ from derive.kernel.derivative import dependencies, depends, differentiate
 from derive.kernel.normal import CASES, Normal, constant
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, Fact, difference, sign
-from derive.term import ONE, TRUE, Term, add, both, cmp, fn, index, make, neg, negation, substitute, subterms
+from derive.term import (
+    ONE,
+    OO,
+    TRUE,
+    Term,
+    add,
+    alike,
+    both,
+    cmp,
+    fn,
+    index,
+    make,
+    neg,
+    negation,
+    substitute,
+    subterms,
+    var,
+)
 from derive.term import ZERO as NOUGHT
 
 
@@ -42,6 +59,11 @@ class Walk:
         self.seen: set[object] = set()
 
     def need(self, condition: Term, scope: Scope, implied: bool = True) -> None:
+        if any(depends(self.nf, condition, name) for name in scope.limits):
+            return  # what must hold near the point of a limit is asked by the limit itself
+        if any(depends(self.nf, g, name) for name in scope.limits for g in scope.guards):
+            still = [g for g in scope.guards if not any(depends(self.nf, g, name) for name in scope.limits)]
+            scope, implied = scope.with_(guards=tuple(still)), False
         if scope.random and moments.random_names(self.nf, condition):
             implied = False
         for name, letters, by in reversed(scope.replaced):
@@ -66,7 +88,7 @@ class Scope:
     moving: frozenset[str] = frozenset()  # the variables of the derivatives around
     random: bool = False
     replaced: tuple[tuple[str, tuple[Term, ...], Term], ...] = ()  # the `at`s around
-    limit: bool = False
+    limits: frozenset[str] = frozenset()  # the variables of the limits around
 
     def with_(self, **changes: object) -> Scope:
         return Scope(**{**self.__dict__, **changes})  # type: ignore[arg-type]
@@ -108,7 +130,7 @@ def _visit(w: Walk, t: Term, scope: Scope) -> None:
             w.found[Need(need.condition, need.letters, need.guards, False)] = None
         _visit(w, args[0], scope.with_(replaced=(*scope.replaced, (t.value, t.bound, args[1]))))
     elif op == "limit":
-        w.need(t, scope, False)
+        _limit(w, t, scope)
     elif op in ("E", "Var", "Cov"):
         w.need(t, scope, False)
         for a in args:
@@ -122,6 +144,21 @@ def _visit(w: Walk, t: Term, scope: Scope) -> None:
             _function(w, t, scope, moves)
         for a in args:
             _visit(w, a, scope)
+
+
+def _limit(w: Walk, t: Term, scope: Scope) -> None:
+    """That the limit exists at the point; for what stands under `at` or a derivative that is not enough."""
+    body, variable, point = t.args
+    claimed = t
+    for name, letters, by in reversed(scope.replaced):
+        claimed = make("at", (claimed, by), name, letters)
+    for name in sorted(scope.moving):
+        if depends(w.nf, t, name):
+            claimed = make("diff", (claimed, var(name)))
+    w.need(claimed, scope, False)
+    _visit(w, body, scope.with_(limits=scope.limits | {variable.value}))
+    if point not in (OO, neg(OO)):
+        _visit(w, point, scope)
 
 
 def _binder(w: Walk, t: Term, scope: Scope) -> None:
@@ -318,6 +355,8 @@ def reason(nf: Normal, need: Need, known: Iterable[Need]) -> str | None:
                 if here.equal(difference(other.condition), difference(condition)):
                     return "the left side is defined"
         return None
+    if condition.op == "limit" and _has_limit(here, condition):
+        return "the limit exists"
     if condition.op == "any" and constant(here.condition(condition)) == 1:
         return "the filter leaves something"
     if condition.op == "any" and _filter_nonempty(condition):
@@ -326,6 +365,12 @@ def reason(nf: Normal, need: Need, known: Iterable[Need]) -> str | None:
         if other.condition.op == condition.op and not other.guards and _same_special(here, other, need):
             return "the left side needs it too"
     return None
+
+
+def _has_limit(nf: Normal, term: Term) -> bool:
+    from derive.kernel import limits
+
+    return limits.exists(nf, term)
 
 
 def _filter_nonempty(condition: Term) -> bool:
@@ -354,6 +399,8 @@ def _same_special(nf: Normal, left: Need, right: Need) -> bool:
         if k in a.letters:
             mapping[k] = next((t for t in targets if t.value[1] == k.value[1]), k)
     a = substitute(a, mapping)
+    if a.op in ("at", "diff"):
+        return alike(a, b)
     if a.op == "limit":
         return a.value == b.value and all(nf.equal(x, y) for x, y in zip(a.args, b.args, strict=True))
     return a.op == b.op and nf.equal(make(a.op, a.args, a.value, a.bound), b)

@@ -14,9 +14,11 @@ from derive.kernel.poly import (
     INDICES,
     PIECEWISE,
     UNIT,
+    Poly,
     constant,
     key,
-    mono_key,
+    leading,
+    magnitude,
     scaled,
 )
 from derive.kernel.signs import (
@@ -92,7 +94,7 @@ def bound_size(self: Normal, fact: Fact) -> None:
 
 def forget(self: Normal) -> None:
     for table in (self.signs, self.memo, self.products, self.finished, self.renamed, self.inner, self.sums):
-        table.clear()  # type: ignore[attr-defined]  # all of them are dictionaries
+        table.clear()
     self.leads.clear()
     self.cumulants.clear()
     self.partitions.clear()
@@ -111,12 +113,15 @@ def record(self: Normal, fact: Fact) -> None:
                     fact.term, fact.signs, fact.letters, tuple(h for h in fact.guards if h is not g), fact.source
                 )
     content, rest = self.content(poly)
-    signs = fact.signs
-    for a, e in content:
-        signs = signs if sign(self, a) == POS else signs & ~ZERO and (NEG | POS if not signs & ZERO else ANY)
-    for form, known in ((poly, fact.signs), (rest, signs)):
-        lead = form[min(form, key=mono_key)]
-        for factor in {1, Fraction(1) / lead, Fraction(1) / abs(lead)}:
+    forms: list[tuple[Poly, int]] = [(poly, fact.signs)]
+    if all(sign(self, a) == POS for a, _ in content):
+        forms.append((rest, fact.signs))
+    elif not fact.signs & ZERO:  # a product that is not 0 has no factor that is 0
+        forms.append((rest, NEG | POS))
+    for form, known in forms:
+        lead = leading(form)
+        factors: list[int | Fraction] = [1, Fraction(1) / lead, Fraction(1) / magnitude(lead)]
+        for factor in factors:
             seen = known if factor > 0 else mul_signs(known, NEG)
             self.note(Fact(self.term(scaled(form, factor)), seen, fact.letters, fact.guards, fact.source))
     if len(poly) == 1 and not fact.signs & ZERO:

@@ -17,7 +17,8 @@ from derive.kernel.poly import (
     add_to,
     constant,
     joined,
-    mono_key,
+    leading,
+    magnitude,
     primes,
     scaled,
 )
@@ -62,7 +63,7 @@ PIECES: dict[str, Callable[[Normal, Poly], Poly]] = {
     "sign": cases.sided,
     "relu": cases.positive,
     "max": cases.positive,
-    "min": lambda nf, u: nf.positive(scaled(u, -1)),
+    "min": lambda nf, u: cases.positive(nf, scaled(u, -1)),
 }
 
 
@@ -87,7 +88,7 @@ def function(self: Normal, term: Term) -> Poly:
         even = name == "cos"
         if not u:
             return {UNIT: 1} if even else {}
-        if u[min(u, key=mono_key)] < 0:
+        if leading(u) < 0:
             return scaled(self.atom(fn(name, self.term(scaled(u, -1)))), 1 if even else -1)
     return self.atom(fn(name, self.term(u)))
 
@@ -133,7 +134,7 @@ def log_of(self: Normal, u: Poly) -> Poly:
     if len(rest) == 1:
         mono, scale, rest = joined(mono, rest)
     else:
-        scale = abs(rest[min(rest, key=mono_key)])
+        scale = magnitude(leading(rest))
         rest = scaled(rest, Fraction(1) / scale)
     total: Poly = {}
     left: Poly = dict(rest)

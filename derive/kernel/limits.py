@@ -1,31 +1,44 @@
 """Limits: an expression is expanded in h, the distance to the point (1/h the way to infinity), as h falls to 0.
 
-A germ is exp(growth) * (terms + error): `growth` holds negative powers of h, `terms` powers of h, both with coefficients
-that do not depend on h, and the error is below every power of h lower than `order`. Every operation asks for what makes
-it defined near the point: a leading coefficient known not to be 0 under a fraction, positive under a logarithm. So a
-limit that is found exists; where a sign is not known, the limit is left as it is.
+A germ is exp(growth) * (terms + error). Growth and terms are powers of h with coefficients that do not depend on h but
+through log h; growth has negative powers only, and the error is smaller than any power of h below `order`. Every
+operation asks for what makes it defined near the point: a leading coefficient known not to be 0 under a fraction, to be
+positive under a logarithm. So a limit that is found exists; where a sign is not known, none is found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import inf
-from typing import TYPE_CHECKING
+from functools import reduce
+from math import factorial, inf
 
-from derive.kernel.derivative import depends
+from derive.kernel import domain, sums
+from derive.kernel.derivative import depends, differentiate
+from derive.kernel.normal import UNFOLD, UNIT, Normal, Poly, add_to, key, scaled, small
+from derive.kernel.normal import constant as value_of
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import ANY, NEG, POS, ZERO, add_signs, sign
+from derive.kernel.signs import ANY, FLIP, NEG, POS, RELATION, ZERO, add_signs, difference, sign
 from derive.term import (
+    CONDITIONS,
+    NONLOCAL,
     ONE,
     OO,
+    PI,
     TRUE,
+    TWO,
     Term,
     cmp,
+    div,
+    fn,
     make,
+    mul,
     neg,
+    negation,
     num,
+    over,
+    replace_variable,
     sub,
     substitute,
     subterms,
@@ -34,13 +47,13 @@ from derive.term import (
 )
 from derive.term import ZERO as NOUGHT
 
-if TYPE_CHECKING:
-    from derive.kernel.normal import Normal, Poly
-
 LENGTHS = (3, 6, 10)  # of expansions, in turn
-H = var("$h")  # the distance; it occurs in coefficients as log h alone
-AXES = frozenset({"index", "argmax"})
-# Functions in cases, as `where`.
+FLAT = Fraction(1000)  # an order that any exponentially small error has
+MAX_POWER = 60  # that is multiplied out
+H = var("$h")  # the distance; coefficients hold it as log h alone
+LOG_H: Poly = {frozenset({(fn("log", H), 1)}): 1}
+SIDES = {"+": (1,), "-": (-1,), "": (1, -1)}
+# Functions in cases, and those with a Taylor series where the argument has one of these signs.
 CASES: dict[str, Callable[..., Term]] = {
     "abs": lambda u: where(cmp(">=", u, NOUGHT), u, neg(u)),
     "relu": lambda u: where(cmp(">", u, NOUGHT), u, NOUGHT),
@@ -59,10 +72,13 @@ class Short(Unknown):
     """The expansion is too short to tell."""
 
 
+Powers = dict[Fraction, Poly]
+
+
 @dataclass(frozen=True)
 class Germ:
-    growth: dict[Fraction, Poly] = field(default_factory=dict)
-    terms: dict[Fraction, Poly] = field(default_factory=dict)
+    growth: Powers = field(default_factory=dict)
+    terms: Powers = field(default_factory=dict)
     order: Fraction | float = inf
 
     @property
@@ -75,10 +91,11 @@ def normal(nf: Normal, term: Term) -> Poly:
     """The limit where it is known to exist; else an atom that stands for it."""
     body, variable, point = term.args
     try:
-        first, *rest = [found(nf, body, variable, point, side) for side in SIDES[term.value, point in (OO, neg(OO))]]
-        if all(nf.is_zero(added(first, other, -1)) for other in rest):
+        sides = (1,) if point in (OO, neg(OO)) else SIDES[term.value]
+        first, *rest = [limit(nf, body, variable, point, side) for side in sides]
+        if all(nf.is_zero(add_to(dict(first), other, -1)) for other in rest):
             return first
-    except (Unknown, Rejected):
+    except (Unknown, Rejected, KeyError):
         pass
     inner = nf.anywhere(variable.value)
     return nf.atom(make("limit", (inner.canonical(body), variable, nf.canonical(point)), term.value))
@@ -89,9 +106,11 @@ def exists(nf: Normal, term: Term) -> bool:
     return not any(t.op == "limit" for mono in nf.poly(term) for a, _ in mono for t in subterms(a))
 
 
-def found(nf: Normal, body: Term, variable: Term, point: Term, side: int) -> Poly:
-    """The limit from one side, `side` * h being the way to the point. Raises Unknown where no rule gives it."""
-    if variable.args or depends(nf, point, variable.value) or nf.steady_kind(variable.value):
+def limit(nf: Normal, body: Term, variable: Term, point: Term, side: int) -> Poly:
+    """The limit from one side: the variable is the point + side * h. Raises Unknown where no rule gives it."""
+    declaration = nf.context.declarations.get(variable.value)
+    kinds = ("real", "positive", "nonnegative", *(("integer",) if point in (OO, neg(OO)) else ()))
+    if variable.args or declaration is None or declaration.kind not in kinds or depends(nf, point, variable.value):
         raise Unknown
     for length in LENGTHS:
         try:
@@ -101,10 +120,46 @@ def found(nf: Normal, body: Term, variable: Term, point: Term, side: int) -> Pol
     raise Unknown
 
 
-def added(left: Poly, right: Poly, factor: int = 1) -> Poly:
-    from derive.kernel.normal import add_to
+def number(value: int | Fraction) -> Poly:
+    return {UNIT: small(value)} if value else {}
 
-    return add_to(dict(left), right, factor)
+
+def combined(left: Powers, right: Powers, factor: int | Fraction = 1) -> Powers:
+    """left + factor * right, power by power."""
+    total = dict(left)
+    for e, c in right.items():
+        total[e] = add_to(dict(total.get(e, {})), c, factor)
+    return {e: c for e, c in total.items() if c}
+
+
+def germ_of(growth: Powers, terms: Powers, order: Fraction | float = inf) -> Germ:
+    """The germ without terms that its error hides; 0 has no growth."""
+    kept = {e: c for e, c in terms.items() if c and e < order}
+    return Germ(growth if kept or order != inf else {}, kept, order)
+
+
+def constant(poly: Poly) -> Germ:
+    return germ_of({}, {Fraction(0): poly})
+
+
+def rising(powers: Powers) -> Powers:
+    return {e: c for e, c in powers.items() if e > 0}
+
+
+def pairs(term: Term) -> Iterator[tuple[Term, Term]]:
+    """A free letter and another letter or argmax of its axis, which may be the same index."""
+    found = {t for t in subterms(term) if t.op in ("index", "argmax") and t.letters <= term.letters}
+    ordered = sorted(found, key=lambda t: (t.op != "index", key(t)))
+    for p, i in enumerate(ordered):
+        for j in ordered[p + 1 :]:
+            if i.op == "index" and i.value[1] == (j if j.op == "index" else j.bound[0]).value[1]:
+                yield i, j
+
+
+def both_ways(nf: Normal, term: Term) -> int:
+    """The signs of a term, from what is known of it or of its negative."""
+    poly = nf.poly(term)
+    return sign(nf, nf.term(poly)) & FLIP[sign(nf, nf.term(scaled(poly, -1)))]
 
 
 class Expansion:
@@ -113,51 +168,59 @@ class Expansion:
     def __init__(self, nf: Normal, variable: Term, point: Term, side: int, length: int):
         self.nf, self.variable, self.length = nf, variable, length
         self.place = (variable, point, side, length)
-        self.memo: dict[Term, Germ] = {}
-        if point is OO or point is neg(OO):
-            self.memo[variable] = Germ({}, {Fraction(-1): self.poly(num(1 if point is OO else -1))})
+        if point in (OO, neg(OO)):
+            start = Germ({}, {Fraction(-1): number(1 if point is OO else -1)})
         else:
-            self.memo[variable] = self.plus(
-                self.constant(self.poly(point)), Germ({}, {Fraction(1): self.poly(num(side))})
-            )
-
-    def poly(self, term: Term) -> Poly:
-        return self.nf.poly(term)
+            start = germ_of({}, {Fraction(0): nf.poly(point), Fraction(1): number(side)})
+        self.memo = {variable: start}
 
     def limit(self, body: Term) -> Poly:
+        """The value that the body tends to."""
         germ = self.settled(self.germ(body))
-        if any(e < 0 for e in germ.terms) or germ.growth:
-            raise Unknown
         if germ.order <= 0:
             raise Short
+        if germ.growth or germ.low < 0:
+            raise Unknown
         return self.plain(germ.terms.get(Fraction(0), {}))
 
     def plain(self, poly: Poly) -> Poly:
-        """The polynomial, refused if it holds log h."""
+        """The polynomial; refused if it holds log h."""
         if any(H.value in a.names for mono in poly for a, _ in mono):
             raise Unknown
         return poly
 
-    # -- signs that also see that two letters may be one, and which entry is the largest -------------------------------
+    # -- signs, which also see that two letters may be one and which entry is the largest ------------------------------
 
     def sign(self, poly: Poly) -> int:
         """The signs that the polynomial can have."""
         nf, term = self.nf, self.nf.term(poly)
         if H.value in term.names:
             return ANY
-        signs = sign(nf, term)
+        signs = both_ways(nf, term)
         for i, j in pairs(term):
             apart = nf.under(cmp("!=", i, j))
-            signs &= sign(nf, nf.canonical(substitute(term, {i: j}))) | (sign(apart, term) if apart else 0)
-        for top in (t for t in subterms(term) if t.op == "argmax" and t.args[1] is TRUE):
+            signs &= both_ways(nf, substitute(term, {i: j})) | (both_ways(apart, term) if apart else 0)
+        for top in (t for t in subterms(term) if t.op == "argmax" and t.args[1] is TRUE and len(t.bound) == 1):
             for k in term.letters:
-                body, (bound,) = top.args[0], top.bound
-                gap = self.poly(sub(substitute(body, {bound: top}), substitute(body, {bound: k})))
-                for mono, c in gap.items():  # the largest value minus another one, times a number
-                    ratio = Fraction(poly.get(mono, 0)) / c
-                    if ratio and not added(poly, gap, -ratio):
-                        signs &= POS | ZERO if ratio > 0 else NEG | ZERO
+                if k.value[1] == top.bound[0].value[1]:
+                    signs &= self.below(poly, *(substitute(top.args[0], {top.bound[0]: t}) for t in (top, k)))
         return signs
+
+    def below(self, poly: Poly, largest: Term, other: Term) -> int:
+        """The signs of a multiple of (the largest of some values - another of them); ANY if it is none."""
+        gap = self.nf.poly(sub(largest, other))
+        for mono, c in gap.items():
+            ratio = Fraction(poly.get(mono, 0)) / c
+            if ratio and not add_to(dict(poly), gap, -ratio):
+                return POS | ZERO if ratio > 0 else NEG | ZERO
+        return ANY
+
+    def sense(self, germ: Germ) -> int:
+        """The signs that the germ has near the point."""
+        signs = [self.sign(germ.terms[e]) for e in sorted(germ.terms)]
+        if signs and signs[0] in (NEG, POS):
+            return signs[0]
+        return reduce(add_signs, signs, ZERO) if germ.order == inf else ANY
 
     def vanishes(self, poly: Poly) -> Poly:
         """[poly = 0], letters that may be one told apart."""
@@ -165,52 +228,33 @@ class Expansion:
         test = where(cmp("==", term, NOUGHT), ONE, NOUGHT)
         for i, j in pairs(term):
             test = where(cmp("==", i, j), test, test)
-        return self.poly(test)
-
-    def sense(self, germ: Germ) -> int:
-        """The signs that the germ can have near the point."""
-        first = min(germ.terms, default=None)
-        lead = self.sign(germ.terms[first]) if first is not None else ZERO
-        if lead in (NEG, POS) or germ.order != inf:
-            return lead if lead in (NEG, POS) else ANY
-        total = ZERO
-        for c in germ.terms.values():
-            total = add_signs(total, self.sign(c))
-        return total
+        return self.nf.poly(test)
 
     # -- arithmetic --------------------------------------------------------------------------------------------------
 
-    def constant(self, poly: Poly) -> Germ:
-        return self.make({}, {Fraction(0): poly}, inf)
-
-    def make(self, growth: dict[Fraction, Poly], terms: dict[Fraction, Poly], order: Fraction | float) -> Germ:
-        kept = {e: c for e, c in terms.items() if c and e < order}
-        return Germ({e: c for e, c in growth.items() if c} if kept or order != inf else {}, kept, order)
-
     def times(self, left: Germ, right: Germ) -> Germ:
-        terms: dict[Fraction, Poly] = {}
+        terms: Powers = {}
         for e, c in left.terms.items():
             for f, d in right.terms.items():
-                terms[e + f] = added(terms.get(e + f, {}), self.nf.mul(c, d))
+                terms = combined(terms, {e + f: self.nf.mul(c, d)})
         order = min(left.order + right.low, right.order + left.low)
-        return self.make(combined(left.growth, right.growth, 1), terms, order)
+        return germ_of(combined(left.growth, right.growth), terms, order)
 
     def scaled(self, germ: Germ, factor: int) -> Germ:
-        return self.times(self.constant(self.poly(num(factor))), germ)
+        return self.times(constant(number(factor)), germ)
 
     def plus(self, left: Germ, right: Germ) -> Germ:
-        """The sum: what grows less is smaller than any power of h beside the other."""
-        for one, other in ((left, right), (right, left)):
-            if not other.terms and other.order == inf:
-                return one
+        """The sum; what grows less is smaller than any power of h beside the other."""
+        if constant({}) in (left, right):
+            return right if left == constant({}) else left
         for one, other in ((left, right), (right, left)):
             beside = self.settled(Germ(combined(other.growth, one.growth, -1), other.terms, other.order))
             if not beside.growth:
-                return make(one.growth, combined(one.terms, beside.terms), min(one.order, beside.order))
+                return germ_of(one.growth, combined(one.terms, beside.terms), min(one.order, beside.order))
         raise Unknown
 
     def settled(self, germ: Germ) -> Germ:
-        """The germ without its growth where that falls: exp(-c/h) is [c = 0], give or take what no power of h bounds."""
+        """The germ without its growth where that falls: exp(-c/h) is [c = 0] but for what is smaller than any power."""
         if not germ.growth:
             return germ
         signs = self.sign(germ.growth[min(germ.growth)])
@@ -218,35 +262,33 @@ class Expansion:
             return Germ({}, {}, FLAT)
         if not signs & POS and len(germ.growth) == 1:
             (c,) = germ.growth.values()
-            flat = Germ({}, germ.terms, min(germ.order, FLAT))
-            return self.times(constant(self.vanishes(c)), flat)
+            return self.times(constant(self.vanishes(c)), Germ({}, germ.terms, min(germ.order, FLAT)))
         return germ
 
     def split(self, germ: Germ) -> tuple[Fraction, Poly, Germ]:
-        """The leading power and coefficient c, and u where the germ is c h^e (1 + u) up to its growth."""
+        """The leading power, its coefficient c, and u where the germ is c h^e (1 + u) times its growth."""
         if not germ.terms:
             raise Short if germ.order != inf else Unknown
         first = min(germ.terms)
         lead = self.plain(germ.terms[first])
-        over_lead = self.nf.power(lead, number(-1))
-        rest = {e - first: self.nf.mul(c, over_lead) for e, c in germ.terms.items() if e != first}
-        return first, lead, make({}, rest, germ.order - first)
+        under = self.nf.power(lead, number(-1))
+        rest = {e - first: self.nf.mul(c, under) for e, c in germ.terms.items() if e != first}
+        return first, lead, germ_of({}, rest, germ.order - first)
 
-    def series(self, u: Germ, coefficient: Callable[[int], Poly]) -> Germ:
-        """The sum of coefficient(k) u^k for u that tends to 0."""
-        if u.low <= 0 or u.growth:
+    def series(self, u: Germ, coefficients: list[Poly]) -> Germ:
+        """The sum of coefficients[k] u^k for u that tends to 0, cut where they end."""
+        if u.growth or u.low <= 0:
             raise Short if u.order <= 0 else Unknown
-        total, power = constant(coefficient(0)), constant(number(1))
-        for k in range(1, self.length if u.low < inf else 1):
+        total, power = constant(coefficients[0]), constant(number(1))
+        for c in coefficients[1:] if u.low < inf else []:
             power = self.times(power, u)
-            part = self.times(constant(coefficient(k)), power)
-            total = make({}, combined(total.terms, part.terms), min(total.order, part.order))
-        return make({}, total.terms, min(total.order, u.order, self.length * u.low))
+            total = self.plus(total, self.times(constant(c), power))
+        return germ_of({}, total.terms, min(total.order, u.order, len(coefficients) * u.low))
 
     def power(self, base: Germ, exponent: Fraction) -> Germ:
         """A power with a rational exponent."""
-        if exponent.denominator == 1 and exponent >= 0:
-            return reduce(self.times, [base] * exponent.numerator, constant(number(1)))
+        if exponent.denominator == 1 and 0 <= exponent <= MAX_POWER:
+            return reduce(self.times, [base] * int(exponent), constant(number(1)))
         first, lead, u = self.split(base)
         signs = self.sign(lead)
         alone = base.order == inf and len(base.terms) == 1 and exponent > 0 and not signs & NEG
@@ -255,85 +297,84 @@ class Expansion:
         binomials = [Fraction(1)]
         for k in range(self.length):
             binomials.append(binomials[-1] * (exponent - k) / (k + 1))
-        germ = self.times(
-            self.series(u, lambda k: number(binomials[k])), constant(self.nf.power(lead, number(exponent)))
-        )
         growth = {e: scaled(c, exponent) for e, c in base.growth.items()}
-        return self.times(germ, make(growth, {first * exponent: number(1)}, inf))
+        front = germ_of(growth, {first * exponent: self.nf.power(lead, number(exponent))})
+        return self.times(front, self.series(u, [number(b) for b in binomials]))
 
     def log(self, u: Germ) -> Germ:
         first, lead, rest = self.split(u)
         if self.sign(lead) != POS:
             raise Unknown
-        start = combined({Fraction(0): self.poly(fn("log", self.nf.term(lead)))}, {Fraction(0): scaled(LOG_H, first)})
-        tail = self.series(rest, lambda k: number(Fraction((-1) ** (k + 1), k) if k else 0))
-        return self.plus(make({}, combined(start, u.growth), inf), tail)
+        start = combined({Fraction(0): self.nf.poly(fn("log", self.nf.term(lead)))}, {Fraction(0): LOG_H}, first)
+        tail = self.series(rest, [{}] + [number(Fraction((-1) ** (k + 1), k)) for k in range(1, self.length + 1)])
+        return self.plus(germ_of({}, combined(start, u.growth)), tail)
 
     def exp(self, u: Germ) -> Germ:
         u = self.settled(u)
         if u.growth or u.order <= 0:
             raise Unknown if u.growth else Short
         start = self.nf.exp(self.plain(u.terms.get(Fraction(0), {})))
-        small = make({}, {e: c for e, c in u.terms.items() if e > 0}, u.order)
-        growth = {e: c for e, c in u.terms.items() if e < 0}
-        return self.times(
-            make(growth, {Fraction(0): start}, inf), self.series(small, lambda k: number(Fraction(1, factorial(k))))
-        )
+        front = germ_of({e: c for e, c in u.terms.items() if e < 0}, {Fraction(0): start})
+        factors = [number(Fraction(1, factorial(k))) for k in range(self.length + 1)]
+        return self.times(front, self.series(germ_of({}, rising(u.terms), u.order), factors))
 
     def smooth(self, name: str, u: Germ) -> Germ:
-        """A function with a Taylor series; far out atan and erf tend to their bounds, sin and cos stay bounded."""
+        """A function by its Taylor series; far out atan and erf tend to their bounds, sin and cos stay bounded."""
         u = self.settled(u)
         if u.growth or u.low < 0:
-            side = self.sense(u)
-            if name in ("sin", "cos"):
-                return Germ({}, {}, Fraction(0))
-            if side not in (NEG, POS) or name not in ("atan", "erf"):
-                raise Unknown
-            bound = constant(self.poly(mul(num(1 if side == POS else -1), ONE if name == "erf" else div(PI, TWO))))
-            if name == "erf":
-                return make({}, bound.terms, FLAT)
-            return self.plus(bound, self.times(constant(number(-1)), self.smooth("atan", self.power(u, Fraction(-1)))))
+            return self.far(name, u)
         start = self.plain(u.terms.get(Fraction(0), {}))
         if self.sign(start) & ~SMOOTH[name]:
             raise Unknown
-        slopes: list[Term] = [fn(name, H)]
-        for _ in range(self.length):
-            slopes.append(differentiate(self.nf, slopes[-1], H))
-        at = self.nf.term(start)
-        small = make({}, {e: c for e, c in u.terms.items() if e > 0}, u.order)
-        return self.series(
-            small, lambda k: scaled(self.poly(replace_variable(slopes[k], "$h", (), at)), Fraction(1, factorial(k)))
-        )
+        slope, coefficients = fn(name, H), []
+        for k in range(self.length + 1):
+            here = replace_variable(slope, H.value, (), self.nf.term(start))
+            coefficients.append(scaled(self.nf.poly(here), Fraction(1, factorial(k))))
+            try:
+                slope = differentiate(self.nf, slope, H)
+            except Rejected:
+                break
+        return self.series(germ_of({}, rising(u.terms), u.order), coefficients)
+
+    def far(self, name: str, u: Germ) -> Germ:
+        side = self.sense(u)
+        if name in ("sin", "cos"):
+            return Germ({}, {}, Fraction(0))
+        if name not in ("atan", "erf") or side not in (NEG, POS):
+            raise Unknown
+        if u.growth and self.sign(u.growth[min(u.growth)]) != POS:
+            raise Unknown
+        bound = constant(self.nf.poly(mul(num(1 if side == POS else -1), ONE if name == "erf" else div(PI, TWO))))
+        if name == "erf":
+            return germ_of({}, bound.terms, FLAT)
+        return self.plus(bound, self.scaled(self.smooth("atan", self.power(u, Fraction(-1))), -1))
 
     # -- terms ---------------------------------------------------------------------------------------------------------
 
     def germ(self, term: Term) -> Germ:
         if term not in self.memo:
-            free = not depends(self.nf, term, self.variable.value)
-            self.memo[term] = constant(self.known(term)) if free else self.expand(term)
+            moves = depends(self.nf, term, self.variable.value)
+            self.memo[term] = self.expand(term) if moves else constant(self.known(term))
         return self.memo[term]
 
     def known(self, term: Term) -> Poly:
         """The normal form of a term that does not move; what its form says of its sign is kept."""
-        poly = self.poly(term)
-        canonical = self.nf.term(poly)
-        self.nf.signs[canonical] = sign(self.nf, canonical) & sign(self.nf, term) or ANY
+        poly = self.nf.poly(term)
+        self.nf.signs[self.nf.term(poly)] = self.sign(poly) & sign(self.nf, term) or ANY
         return poly
 
     def expand(self, term: Term) -> Germ:
         op, args = term.op, term.args
         if op == "def":
             return self.germ(self.nf.unfold(term))
-        if op == "add":
-            return reduce(self.plus, map(self.germ, args))
-        if op == "mul":
-            return reduce(self.times, map(self.germ, args))
+        if op in ("add", "mul"):
+            return reduce(self.plus if op == "add" else self.times, [self.germ(a) for a in args])
         if op == "neg":
-            return self.times(constant(number(-1)), self.germ(args[0]))
+            return self.scaled(self.germ(args[0]), -1)
         if op == "div":
             return self.times(self.germ(args[0]), self.power(self.germ(args[1]), Fraction(-1)))
         if op == "pow":
-            value = None if args[1].names else constant_of(self.poly(args[1]))
+            value = None if args[1].names else value_of(self.nf.poly(args[1]))
             if value is not None:
                 return self.power(self.germ(args[0]), Fraction(value))
             return self.exp(self.times(self.germ(args[1]), self.log(self.germ(args[0]))))
@@ -341,21 +382,18 @@ class Expansion:
             return self.function(term.value, args)
         if op == "where":
             return self.cases(*args)
-        if op == "sum":
-            return self.total(term)
         if op == "prod":
             return self.germ(fn("exp", over("sum", fn("log", args[0]), *term.bound, where=args[1])))
-        if op in ("max", "min"):
-            return self.extremum(term)
+        if op in ("sum", "max", "min"):
+            return self.quantified(term)
         if op in NONLOCAL:
             return self.formal(term)
         raise Unknown
 
     def function(self, name: str, args: tuple[Term, ...]) -> Germ:
-        if name in UNFOLD:
-            return self.germ(UNFOLD[name](*args))
-        if name in CASES:
-            return self.germ(CASES[name](*args))
+        for table in (UNFOLD, CASES):
+            if name in table:
+                return self.germ(table[name](*args))
         u = self.germ(args[0])
         return self.exp(u) if name == "exp" else self.log(u) if name == "log" else self.smooth(name, u)
 
@@ -363,7 +401,7 @@ class Expansion:
         """The part that is taken near the point; under a condition that does not move, both."""
         if depends(self.nf, condition, self.variable.value):
             return self.germ(then if self.settles(condition) else other)
-        parts = []
+        parts = [constant({})]
         for test, part in ((condition, then), (negation(condition), other)):
             here = self.under(test)
             if here is not None:
@@ -371,40 +409,75 @@ class Expansion:
         return reduce(self.plus, parts)
 
     def settles(self, condition: Term) -> bool:
-        """Whether a condition holds near the point, or does not."""
+        """Whether a condition holds near the point; raises Unknown where that is not known either way."""
         if condition.op in ("and", "or"):
-            both = [self.settles(a) for a in condition.args]
-            return all(both) if condition.op == "and" else any(both)
-        if condition.op == "not":
-            return not self.settles(condition.args[0])
+            found = [self.settles(a) for a in condition.args]
+            return all(found) if condition.op == "and" else any(found)
         if condition.op != "cmp":
             raise Unknown
-        signs = self.sense(self.germ(difference(condition)))
-        if signs & RELATION[condition.value] and signs & ~RELATION[condition.value]:
+        signs, wanted = self.sense(self.germ(difference(condition))), RELATION[condition.value]
+        if signs & wanted and signs & ~wanted:
             raise Unknown
-        return bool(signs & RELATION[condition.value])
+        return bool(signs & wanted)
 
     def under(self, condition: Term) -> Expansion | None:
         """This expansion with a further fact; None where that cannot hold."""
-        here = self if condition is TRUE else None
         nf = self.nf.under(condition)
-        return here or (Expansion(nf, *self.place) if nf is not None else None)
+        return self if nf is self.nf else Expansion(nf, *self.place) if nf is not None else None
 
-    def total(self, term: Term) -> Germ:
-        """A sum over an axis, term by term; of exponentials that grow apart the largest stays."""
+    def quantified(self, term: Term) -> Germ:
+        """A sum or extremum over an axis, coefficient by coefficient."""
         letters, body, filter_ = sums.opened(self.nf, term)
-        here = self.under(filter_) if not depends(self.nf, filter_, self.variable.value) else None
-        if here is None:
+        if depends(self.nf, filter_, self.variable.value):
             raise Unknown
-        germ = here.germ(body)
-        growth = germ.growth
-        terms = germ.terms
-        order = germ.order
-        moving = [e for e, c in growth.items() if any(not a.letters.isdisjoint(letters) for m in c for a, _ in m)]
-        if moving:
+        here = self.under(filter_)
+        germ = here.germ(body) if here is not None else constant({})
+        moving = [e for e, c in germ.growth.items() if not self.nf.term(c).letters.isdisjoint(letters)]
+        if term.op == "sum" and moving:
             if len(moving) > 1 or len(letters) > 1 or filter_ is not TRUE:
                 raise Unknown
-            (k,), (e,) = letters, moving
-            top = self.largest(growth[e], k)
-            gap = added(growth[e], top, -1)
-            ...
+            germ = self.dominated(germ, letters[0], moving[0])
+        elif term.op != "sum" and (germ.growth or germ.order != inf or len(germ.terms) > 1):
+            raise Unknown
+        closed = {e: over(term.op, self.nf.term(c), *letters, where=filter_) for e, c in germ.terms.items()}
+        return germ_of(germ.growth, {e: self.nf.poly(t) for e, t in closed.items()}, germ.order)
+
+    def dominated(self, germ: Germ, k: Term, e: Fraction) -> Germ:
+        """Summands exp(c_k h^e) (...) beside the largest of them, exp(c_m h^e): each is behind [c_k = c_m]."""
+        place = self.largest(germ.growth[e], k)
+        top = self.nf.poly(substitute(self.nf.term(germ.growth[e]), {k: place}))
+        behind = self.vanishes(add_to(dict(germ.growth[e]), top, -1))
+        terms = {f: self.nf.mul(behind, c) for f, c in germ.terms.items()}
+        first = germ.terms.get(min(germ.terms, default=Fraction(0)), {})
+        there = self.nf.poly(substitute(self.nf.term(first), {k: place}))
+        if not self.sign(first) & NEG and self.sign(there) == POS:  # the summand at m makes the sum positive
+            total = self.nf.canonical(over("sum", self.nf.term(self.nf.mul(behind, first)), k))
+            self.nf.signs[total] = POS
+        return germ_of({**germ.growth, e: top}, terms, min(germ.order, FLAT))
+
+    def largest(self, values: Poly, k: Term) -> Term:
+        """The k at which the values are largest: an index that facts speak of, if known to be that; else the argmax."""
+        term = self.nf.term(values)
+        spoken = {t for f in self.nf.raw_facts for part in (f.term, *f.guards) for t in part.letters - f.letters}
+        for m in sorted((t for t in spoken if t.value[1] == k.value[1]), key=key):
+            gap = add_to(dict(self.nf.poly(substitute(term, {k: m}))), values, -1)
+            if not self.sign(gap) & NEG:
+                return m
+        return self.nf.subscript(make("argmax", (term, TRUE), None, (k,)))
+
+    def formal(self, term: Term) -> Germ:
+        """A derivative, replacement, mean or limit by its closed form, where all that it needs holds near the point."""
+        nf = self.nf.anywhere(self.variable.value)
+        form = nf.canonical(term)
+        if any(t.op in NONLOCAL for t in subterms(form)):
+            raise Unknown
+        for need in domain.needs(nf, term):
+            moves = depends(nf, make("and", (need.condition, *need.guards)), self.variable.value)
+            if moves and (need.guards or not self.met(nf, need)):
+                raise Unknown
+        return self.germ(form)
+
+    def met(self, nf: Normal, need: domain.Need) -> bool:
+        if need.condition.op in CONDITIONS:
+            return self.settles(need.condition)
+        return domain.reason(nf, need, ()) is not None

@@ -14,21 +14,19 @@ from typing import TYPE_CHECKING
 
 from derive.kernel import sums
 from derive.kernel.context import Declaration
+from derive.kernel.poly import UNIT, Mono, Poly, add_to, key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, ZERO, sign
 from derive.term import ONE, PI, TWO, Term, add, div, fn, make, mul, neg, num, power, substitute, subterms, var
 
 if TYPE_CHECKING:
-    from derive.kernel.normal import Mono, Normal, Poly
+    from derive.kernel.normal import Normal
 
-UNIT: Mono = frozenset()
 MAX_DEGREE = 9  # of the entries of one name in one product; beyond, partitions are too many
 
 
 def normal(nf: Normal, term: Term) -> Poly:
     """The normal form of E, Var or Cov."""
-    from derive.kernel.normal import add_to
-
     e = term.args[0]
     if term.op == "E":
         return expectation(nf, nf.poly(e))
@@ -87,8 +85,6 @@ def support(nf: Normal, declaration: Declaration, entry: Term) -> int:
 
 
 def expectation(nf: Normal, poly: Poly) -> Poly:
-    from derive.kernel.normal import add_to
-
     total: Poly = {}
     for mono, c in poly.items():
         add_to(total, _expect(nf, frozenset(), mono), c)
@@ -97,8 +93,6 @@ def expectation(nf: Normal, poly: Poly) -> Poly:
 
 def _expect(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     """E of the sum of a monomial over the letters."""
-    from derive.kernel.normal import add_to, key
-
     for a, e in sorted(mono, key=lambda p: key(p[0])):
         if a.op == "sum" and isinstance(e, int) and e > 0 and random_names(nf, a):
             taken = frozenset().union(*(sums.letters_of(p) for p in mono)) | letters
@@ -118,8 +112,6 @@ def _expect(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
 
 def _groups(nf: Normal, mono: Mono) -> tuple[Mono, list[Mono]]:
     """The factors that are certain, and the others in groups that share random names."""
-    from derive.kernel.normal import key
-
     certain: set[tuple[Term, object]] = set()
     groups: list[tuple[frozenset[str], set[tuple[Term, object]]]] = []
     for a, e in sorted(mono, key=lambda p: key(p[0])):
@@ -179,8 +171,6 @@ def _opaque(nf: Normal, group: Mono) -> Poly:
 
 def _single(nf: Normal, group: Mono, entry: Term) -> Poly | None:
     """E of a function of one entry: an average over two values, or a row of the normal law."""
-    from derive.kernel.normal import add_to
-
     declaration = law_of(nf, entry.value)
     assert declaration is not None and declaration.law is not None
     family, parts = declaration.law.family, parameters(declaration, entry)
@@ -243,8 +233,6 @@ def _half_moment(mean: Term, variance: Term, k: int) -> Term:
 
 def _moment(nf: Normal, k: int, cumulants: list[Poly]) -> Poly:
     """The k-th raw moment from cumulants, those beyond the list being 0."""
-    from derive.kernel.normal import add_to
-
     rows: list[Poly] = [{UNIT: 1}]
     for n in range(1, k + 1):
         total: Poly = {}
@@ -256,8 +244,6 @@ def _moment(nf: Normal, k: int, cumulants: list[Poly]) -> Poly:
 
 def raw_moment(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Poly:
     """E(entry^k) under its law; an atom where the law does not say."""
-    from derive.kernel.normal import add_to, scaled
-
     assert declaration.law is not None
     family, parts = declaration.law.family, parameters(declaration, entry)
     if k == 0:
@@ -286,8 +272,6 @@ def raw_moment(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Pol
 
 def cumulant(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Poly:
     """The k-th cumulant: mu_k minus the sum over r < k of C(k-1, r-1) kappa_r mu_(k-r)."""
-    from derive.kernel.normal import add_to
-
     assert declaration.law is not None
     if declaration.law.family in ("random", "normal"):
         if k <= 2:
@@ -306,8 +290,6 @@ def cumulant(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Poly:
 
 def _entries(nf: Normal, group: Mono) -> Poly:
     """E of a product of powers of entries of one name."""
-    from derive.kernel.normal import key
-
     declaration = law_of(nf, next(iter(group))[0].value)
     assert declaration is not None
     if len(group) == 1:
@@ -320,8 +302,6 @@ def _entries(nf: Normal, group: Mono) -> Poly:
 
 def _partitions(nf: Normal, declaration: Declaration, elements: tuple[Term, ...]) -> Poly:
     """The sum over set partitions, the block of the first element chosen first; equal blocks are counted once."""
-    from derive.kernel.normal import add_to, scaled
-
     if not elements:
         return {UNIT: 1}
     slot = elements

@@ -207,15 +207,15 @@ class Normal:
         for _ in range(4):
             if not poly:
                 return True
-            bottoms: dict[Term, Exponent] = {}
+            bottoms: dict[Term, int | Fraction] = {}
             for mono in poly:
                 for a, e in mono:
-                    if a.op == "add" and not isinstance(e, Term) and e < min(0, bottoms.get(a, 0)):  # type: ignore[operator]
+                    if a.op == "add" and not isinstance(e, Term) and e < min(0, bottoms.get(a, 0)):
                         bottoms[a] = e
             bottoms = {a: e for a, e in bottoms.items() if not sign(self, a) & ZERO}
             if not bottoms:
                 break
-            factor: Mono = frozenset((a, -e) for a, e in bottoms.items())  # type: ignore[operator]
+            factor: Mono = frozenset((a, -e) for a, e in bottoms.items())
             total: Poly = {}
             for mono, c in poly.items():  # the product of a term with the factor cancels before it is expanded
                 add_to(total, self.times(mono, factor), c)
@@ -357,8 +357,9 @@ class Normal:
         if op in ("E", "Var", "Cov"):
             return moments.normal(self, term)
         if op == "limit":
-            inner = self.anywhere(args[1].value)
-            return self.atom(make("limit", (inner.canonical(args[0]), args[1], self.canonical(args[2])), term.value))
+            from derive.kernel import limits
+
+            return limits.normal(self, term)
         raise Rejected(f"{op} has no value")
 
     def subscript(self, term: Term) -> Term:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from fractions import Fraction
+from typing import Any
 
 from derive.kernel.proof import Rejected
 from derive.term import Term
@@ -76,16 +77,28 @@ def exponent_key(e: Exponent) -> tuple[str, str]:
     return key(e) if isinstance(e, Term) else ("", f"{float(e):+030.9f}")
 
 
-def mono_key(mono: Mono) -> tuple[object, ...]:
+def mono_key(mono: Mono) -> tuple[Any, ...]:
     parts = sorted((key(a), exponent_key(e)) for a, e in mono)
     return tuple(p[0][0] + p[1][0] for p in parts), tuple(parts)
 
 
+def leading(poly: Poly) -> int | Fraction:
+    """The coefficient that sets scale and sign of a polynomial: that of the first monomial in the order of terms."""
+    return poly[min(poly, key=mono_key)]
+
+
+def magnitude(value: int | Fraction) -> int | Fraction:
+    return value if value > 0 else -value
+
+
 def divides(small_mono: Mono, large: Mono) -> bool:
+    """Whether the large monomial holds the small one, by exponents that are numbers."""
     table = dict(large)
-    return bool(small_mono) and all(
-        not isinstance(table.get(a, 0), Term) and table.get(a, 0) >= e for a, e in small_mono
-    )  # type: ignore[operator]
+    for a, e in small_mono:
+        there = table.get(a, 0)
+        if isinstance(there, Term) or isinstance(e, Term) or there < e:
+            return False
+    return bool(small_mono)
 
 
 def primes(value: int) -> list[int]:

@@ -19,7 +19,8 @@ from derive.kernel.poly import (
     divides,
     joined,
     key,
-    mono_key,
+    leading,
+    magnitude,
     primes,
     reversed_key,
     scaled,
@@ -77,7 +78,8 @@ def power_of_product(
     self: Normal, factors: list[tuple[Poly, Poly, Term]], exponent: Poly
 ) -> list[tuple[Poly, Poly, Term]]:
     """(a b)^e as a^e b^e where all but one factor are known to be positive; else the product stays whole."""
-    unknown, known = [], []
+    unknown: list[tuple[Poly, Poly, Term]] = []
+    known: list[tuple[Poly, Poly, Term]] = []
     for base, e, term in factors:
         (known if sign(self, term) == POS or sign(self, self.term(base)) == POS else unknown).append((base, e, term))
     result = [(base, self.mul(e, exponent), term) for base, e, term in known]
@@ -117,9 +119,9 @@ def absolute_power(self: Normal, inner: Term, exponent: Poly) -> Poly:
     signs = sign(self, inner) & sign(self, self.term(u))
     if not signs & NEG:
         return self.power(u, exponent)
-    lead = u[min(u, key=mono_key)] if u else 1
+    lead = leading(u) if u else Fraction(1)
     base: Term = fn("abs", self.term(scaled(u, Fraction(1) / lead)))
-    scale = self.power({UNIT: abs(lead)}, exponent)
+    scale = self.power({UNIT: magnitude(lead)}, exponent)
     return self.mul(scale, {frozenset({(base, self.as_exponent(exponent))}): 1})
 
 
@@ -156,7 +158,7 @@ def to_power(self: Normal, base: Poly, exponent: Poly) -> Poly:
         first = self.finish(next(iter(result)))
         result = scaled(first, next(iter(result.values())))
         if len(rest) > 1:
-            lead = rest[min(rest, key=mono_key)]
+            lead = leading(rest)
             whole = self.term(scaled(rest, Fraction(1) / lead))
             if sign(self, whole) == NEG:
                 lead, whole = -lead, self.term(scaled(rest, -Fraction(1) / lead))
@@ -171,16 +173,16 @@ def to_power(self: Normal, base: Poly, exponent: Poly) -> Poly:
         if signs == POS or (not signs & NEG and e is not None and not isinstance(x, Term) and x > 0):
             result = self.mul(result, self.one_power(a, x, exponent))
         elif not isinstance(x, Term) and x.denominator == 1 and x % 2 == 0 and e is not None and x > 0:
-            whole = small(e * x)
-            if whole.denominator == 1:
-                part = self.power(self.poly(a), {UNIT: whole})
-                result = self.mul(result, part if whole % 2 == 0 else self.mul(part, self.sided(self.poly(a))))
+            times = small(e * x)
+            if times.denominator == 1:
+                part = self.power(self.poly(a), {UNIT: times})
+                result = self.mul(result, part if times % 2 == 0 else self.mul(part, self.sided(self.poly(a))))
             else:
-                result = self.mul(result, self.absolute_power(a, {UNIT: whole}))
+                result = self.mul(result, self.absolute_power(a, {UNIT: times}))
         else:
             left.append((a, x))
     if len(rest) > 1:
-        lead = abs(rest[min(rest, key=mono_key)])
+        lead = magnitude(leading(rest))
         rest, scale = scaled(rest, Fraction(1) / lead), scale * lead
     elif not left and scale < 0 and e is not None:  # a real power of a negative number
         return {}

@@ -152,7 +152,7 @@ def match(pattern: Term, term: Term, found: Binding) -> bool:
     if pattern.op != term.op:
         return False
     if pattern.op == "size" and pattern.value == "?n":
-        return found.setdefault("?n", term.value) == term.value
+        return bool(found.setdefault("?n", term.value) == term.value)
     if pattern.value != term.value:
         return False
     if pattern.bound:

@@ -12,7 +12,7 @@ from derive.kernel import sums
 from derive.term import MINUS_ONE, NONLOCAL, TRUE, Term, add, neg, negation, replace_variable, size, subterms
 
 if TYPE_CHECKING:
-    from derive.kernel.normal import Normal
+    from derive.kernel.normal import Mono, Normal
 
 NEG, ZERO, POS = 1, 2, 4
 ANY = NEG | ZERO | POS
@@ -238,7 +238,7 @@ def shifted_sizes(nf: Normal, term: Term) -> int:
     sizes = {a for m in target for a, e in m if a.op == "size"}
     if not sizes or any(not (isinstance(e, int) and e > 0) for m in target for a, e in m if a in sizes):
         return ANY
-    total: dict[tuple[object, ...], int | Fraction] = {}
+    total: dict[tuple[Mono, frozenset[tuple[Term, int]]], int | Fraction] = {}
     for mono, c in target.items():
         parts: list[tuple[dict[Term, int], int | Fraction]] = [({}, c)]
         for a, e in mono:
@@ -252,11 +252,11 @@ def shifted_sizes(nf: Normal, term: Term) -> int:
                     ]
         rest = frozenset((a, e) for a, e in mono if a not in sizes)
         for powers, value in parts:
-            key = (rest, frozenset(powers.items()))
-            total[key] = total.get(key, 0) + value
+            slot = (rest, frozenset(powers.items()))
+            total[slot] = total.get(slot, 0) + value
     signs = ZERO
-    for key, value in total.items():
+    for (left, grown), value in total.items():
         if value:
-            one = nf.mono_sign(key[0], value)  # type: ignore[arg-type]  # the key's first part is a monomial
-            signs = add_signs(signs, one | ZERO if key[1] else one)
+            one = nf.mono_sign(left, value)
+            signs = add_signs(signs, one | ZERO if grown else one)
     return signs

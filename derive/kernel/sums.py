@@ -7,18 +7,37 @@ by colouring and, inside a colour, by trying; a bad choice misses an equality an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from fractions import Fraction
 from itertools import islice, permutations
 from itertools import product as cartesian
 from typing import TYPE_CHECKING
 
+from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, key, leading, magnitude, mono_key, scaled
 from derive.kernel.proof import Rejected
-from derive.term import FALSE, ONE, TRUE, Term, both, cmp, index, make, neg, num, over, size, substitute, subterms
+from derive.kernel.signs import POS, ZERO, sign
+from derive.term import (
+    FALSE,
+    ONE,
+    TRUE,
+    Term,
+    both,
+    cmp,
+    index,
+    make,
+    neg,
+    num,
+    over,
+    rebuild,
+    size,
+    substitute,
+    subterms,
+)
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
-    from derive.kernel.normal import Mono, Normal, Poly
+    from derive.kernel.normal import Normal
 
-UNIT: Mono = frozenset()
 MAX_LABELLINGS = 150
 MAX_DEPTH = 60  # of sums opened inside sums
 
@@ -53,7 +72,7 @@ def level_above(nf: Normal, *terms: Term) -> int:
     return max([height(t) for t in terms] + used, default=0)
 
 
-def letters_of(pair: tuple[Term, object]) -> frozenset[Term]:
+def letters_of(pair: tuple[Term, Exponent]) -> frozenset[Term]:
     a, e = pair
     return a.letters | e.letters if isinstance(e, Term) else a.letters
 
@@ -64,8 +83,6 @@ def filtered_sum(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Ter
 
 def sum_over(nf: Normal, letters: tuple[Term, ...] | frozenset[Term], poly: Poly) -> Poly:
     """The sum of the polynomial over the letters."""
-    from derive.kernel.normal import add_to
-
     total: Poly = {}
     for mono, c in poly.items():
         add_to(total, _sum_mono(nf, frozenset(letters), mono), c)
@@ -91,8 +108,6 @@ def _sum_mono(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
 
 
 def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
-    from derive.kernel.normal import key
-
     ordered = sorted(mono, key=lambda p: key(p[0])) if len(mono) > 1 else list(mono)
     for a, e in ordered:  # sift: a sum over k of delta(k, j) f(k) is f(j)
         if a.op == "delta" and e == 1:
@@ -102,10 +117,10 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     for a, e in ordered:  # a product of sums that share a letter is one sum over all their letters
         if a.op == "sum" and isinstance(e, int) and e > 0 and not a.letters.isdisjoint(letters):
             taken = frozenset().union(*(letters_of(p) for p in mono)) | letters
-            new = unused(nf, a.bound, taken)
-            body = nf.poly(substitute(a.args[0], dict(zip(a.bound, new, strict=True))))
+            fresh = unused(nf, a.bound, taken)
+            body = nf.poly(substitute(a.args[0], dict(zip(a.bound, fresh, strict=True))))
             rest = mono - {(a, e)} | ({(a, e - 1)} if e > 1 else set())
-            return sum_over(nf, letters | set(new), nf.mul(nf.finish(frozenset(rest)), body))
+            return sum_over(nf, letters | set(fresh), nf.mul(nf.finish(frozenset(rest)), body))
     outside = frozenset(p for p in mono if letters.isdisjoint(letters_of(p)))
     result = nf.finish(outside)
     left = [p for p in ordered if p not in outside]
@@ -129,15 +144,13 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
 
 def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     """One connected component as a sum atom with canonical letters."""
-    from derive.kernel.normal import add_to, mono_key, scaled
-
     for shortcut in (_count, _halved):
         short = shortcut(nf, letters, mono)
         if short is not None:
             return short
     level = level_above(nf, *(t for pair in mono for t in pair if isinstance(t, Term)))
-    best: tuple[object, Mono, tuple[Term, ...]] | None = None
-    values: set[object] = set()
+    best: tuple[tuple[object, ...], Mono, tuple[Term, ...]] | None = None
+    values: set[int | Fraction] = set()
     fallback: tuple[Poly, tuple[Term, ...]] | None = None
     for order in islice(_labellings(letters, mono), MAX_LABELLINGS):
         new = tuple(index(f"${level}.{p}", k.value[1]) for p, k in enumerate(order))
@@ -149,7 +162,7 @@ def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
             continue
         ((m, c),) = poly.items()
         rank = mono_key(m)
-        if best is None or rank < best[0]:  # type: ignore[operator]
+        if best is None or rank < best[0]:
             best, values = (rank, m, new), {c}
         elif rank == best[0]:
             values.add(c)
@@ -159,7 +172,7 @@ def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
         (c,) = values
         if not connected(best[1], frozenset(best[2])):  # the renaming brought a delta
             return scaled(_again(nf, best[2], best[1]), c)
-        return {frozenset({(make("sum", (nf.term({best[1]: 1}), TRUE), None, best[2]), 1)}): c}  # type: ignore[dict-item]
+        return {frozenset({(make("sum", (nf.term({best[1]: 1}), TRUE), None, best[2]), 1)}): c}
     assert fallback is not None
     total: Poly = {}
     for m, c in fallback[0].items():
@@ -195,8 +208,6 @@ def connected(mono: Mono, letters: frozenset[Term]) -> bool:
 
 def _halved(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
     """A sum over i < j of what is symmetric in i and j is half of the sum over i != j."""
-    from derive.kernel.normal import UNIT, add_to, scaled
-
     for a, e in mono:
         if a.op == "where" and a.args[0].value == "<" and e == 1:
             i, j = a.args[0].args
@@ -204,7 +215,7 @@ def _halved(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
                 rest = frozenset(mono - {(a, e)})
                 if nf.rename_mono(rest, {i: j, j: i}) == nf.finish(rest):
                     apart = add_to({UNIT: 1}, nf.delta(i, j), -1)
-                    return scaled(sum_over(nf, letters, nf.mul(apart, nf.finish(rest))), _fraction("1/2"))
+                    return scaled(sum_over(nf, letters, nf.mul(apart, nf.finish(rest))), Fraction(1, 2))
     return None
 
 
@@ -222,10 +233,8 @@ def _count(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
     return None
 
 
-def _labellings(letters: frozenset[Term], mono: Mono) -> object:
+def _labellings(letters: frozenset[Term], mono: Mono) -> Iterator[tuple[Term, ...]]:
     """Orders of the letters, those told apart by colour refinement in the order of their colours."""
-    from derive.kernel.normal import key
-
     start = sorted(letters, key=lambda k: k.value[0])
     if len(start) == 1:
         yield tuple(start)
@@ -256,8 +265,6 @@ def _labellings(letters: frozenset[Term], mono: Mono) -> object:
 
 def _coloured(term: Term, colours: dict[Term, str], marked: Term | None) -> str:
     """The term's shape with letters replaced by colours and one letter marked; order of commuting parts ignored."""
-    from derive.kernel.normal import key
-
     if term.op == "index":
         return "*" if term is marked else colours.get(term, term.value[0])
     if term.letters.isdisjoint(colours):
@@ -298,7 +305,6 @@ def product_over(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Ter
 
 def _product_atom(nf: Normal, k: Term, factor: Term, filter_: Term) -> Poly:
     """The product of one factor; a filter k != j is a division where the factor at j is known not to be 0."""
-    from derive.kernel.normal import UNIT as ONE_MONO
     from derive.kernel.normal import add_to
 
     parts = list(filter_.args) if filter_.op == "and" else [] if filter_ is TRUE else [filter_]
@@ -313,8 +319,8 @@ def _product_atom(nf: Normal, k: Term, factor: Term, filter_: Term) -> Poly:
         left = [p for p in parts if p is not part]
         taken = nf.condition(both(*(substitute(p, {k: j}) for p in left)))
         # The factor at k = j, put in or taken out, where the rest of the filter lets it.
-        once = nf.mul(taken, nf.power(nf.poly(there), {ONE_MONO: -1 if part.value == "!=" else 1}))
-        change = add_to(add_to(dict(once), {ONE_MONO: 1}), taken, -1)
+        once = nf.mul(taken, nf.power(nf.poly(there), {UNIT: -1 if part.value == "!=" else 1}))
+        change = add_to(add_to(dict(once), {UNIT: 1}), taken, -1)
         return nf.mul(_product_atom(nf, k, factor, both(*left, *strict)), change)
     bound, inner, condition = _canonical_binder(nf, (k,), factor, filter_)
     return nf.atom(make("prod", (inner, condition), None, bound))
@@ -340,9 +346,6 @@ def _wants_form(condition: Term) -> bool:
 
 def extremum(nf: Normal, term: Term) -> Poly:
     """A maximum over an axis (a minimum is minus the maximum of the negative): what is free of the letter comes out."""
-    from derive.kernel.normal import add_to, mono_key, scaled
-    from derive.kernel.signs import POS, ZERO
-
     letters, body, filter_ = opened(nf, term)
     flip = -1 if term.op == "min" else 1
     here = nf if filter_ is TRUE else nf.under(filter_) or nf
@@ -357,8 +360,8 @@ def extremum(nf: Normal, term: Term) -> Poly:
     if filter_ is TRUE:
         free, inside = without_factors(nf, letters, inside, POS | ZERO)
         factor = {free: 1}
-        lead = abs(inside[min(inside, key=mono_key)])
-        inside, factor = scaled(inside, 1 / _fraction(lead)), scaled(factor, lead)
+        lead = magnitude(leading(inside))
+        inside, factor = scaled(inside, 1 / Fraction(lead)), scaled(factor, lead)
     bound, inner, condition = _canonical_binder(nf, letters, nf.term(inside), filter_)
     if len(letters) == 1:  # the value at the least index that attains it
         at = make("argmax", (inner, condition), None, bound)
@@ -370,9 +373,6 @@ def extremum(nf: Normal, term: Term) -> Poly:
 
 def argmax(nf: Normal, term: Term) -> Term:
     """The canonical argmax: what is free of the letter and positive factors make no difference."""
-    from derive.kernel.normal import mono_key, scaled
-    from derive.kernel.signs import POS
-
     letters, body, filter_ = opened(nf, term)
     here = nf if filter_ is TRUE else nf.under(filter_) or nf
     poly = here.poly(body)
@@ -380,37 +380,25 @@ def argmax(nf: Normal, term: Term) -> Term:
         poly = {m: c for m, c in poly.items() if any(not frozenset(letters).isdisjoint(letters_of(p)) for p in m)}
         poly = without_factors(nf, letters, poly, POS)[1] if poly else poly
         if poly:
-            poly = scaled(poly, 1 / _fraction(abs(poly[min(poly, key=mono_key)])))
+            poly = scaled(poly, 1 / Fraction(magnitude(leading(poly))))
     bound, inner, condition = _canonical_binder(nf, letters, nf.term(poly), filter_)
     return make("argmax", (inner, condition), None, bound)
 
 
 def without_factors(nf: Normal, letters: tuple[Term, ...], poly: Poly, signs: int) -> tuple[Mono, Poly]:
     """The factors common to all terms that are free of the letters and have these signs, and the polynomial without."""
-    from derive.kernel.signs import sign
-
     common = frozenset.intersection(*poly)
     free = frozenset(p for p in common if set(letters).isdisjoint(letters_of(p)) and not sign(nf, p[0]) & ~signs)
     return free, {m - free: c for m, c in poly.items()}
 
 
-def _fraction(value: object) -> object:
-    from fractions import Fraction
-
-    return Fraction(value)  # type: ignore[arg-type]
-
-
 def atoms_inside(term: Term) -> set[Term]:
     """Every subterm of the term, itself included."""
-    from derive.term import subterms
-
     return set(subterms(term))
 
 
 def swap_entry(term: Term, entry: Term, by: Term) -> Term:
     """The term with one entry, written exactly so, replaced by an equal term. Bound letters never stand in the entry."""
-    from derive.term import rebuild
-
     if term is entry:
         return by
     if not term.args or entry.value not in term.names:
