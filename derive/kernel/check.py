@@ -186,7 +186,11 @@ def check_step(ground: Ground, before: Term, step: Step, account: Account) -> li
         found: dict[str, object] = {}
         if not match(rule.left, left, found):
             raise Rejected(f"{step.rule} does not apply at this place")
-        if not alike(instantiate(rule.right, found), right):
+        try:
+            expected = instantiate(rule.right, found)
+        except KeyError:
+            raise Rejected(f"{step.rule} does not apply at this place") from None
+        if not alike(expected, right):
             raise Rejected(f"{step.rule} gives something else")
         return [side_condition(here, c, found) for c in rule.conditions]
     procedure = PROCEDURES.get(step.rule)
