@@ -1,7 +1,7 @@
 """The one expression type: frozen, interned terms with binders.
 
-A term is an operator, a payload, the letters it binds and its arguments. Every index letter carries its axis, so a range
-stands at every index. Binders are named, as they were written; substitution renames them where a letter would be
+A term is an operator, a payload, the letters it binds and its arguments. Every index letter carries its axis, so a
+range stands at every index. Binders are named, as they were written; substitution renames them where a letter would be
 captured, and `alike` compares up to the names of bound letters. Nothing is evaluated here: `x - x` stays `x - x`.
 
 | op | value | bound | args |
@@ -285,7 +285,7 @@ def _substitute(term: Term, mapping: dict[Term, Term], memo: dict[Term, Term]) -
 def replace_variable(term: Term, name: str, letters: tuple[Term, ...], body: Term, op: str = "var") -> Term:
     """The term with every entry `name[subscripts]` replaced by the body at those subscripts, without capture.
 
-    The letters stand for the subscripts in the body. Free letters of the body are never captured by binders of the term.
+    The letters stand for the subscripts in the body. No free letter of the body is captured by a binder of the term.
     """
     outside = body.letters - frozenset(letters)
 
@@ -360,7 +360,7 @@ def subterm(term: Term, path: Iterable[int]) -> Term:
 
 
 def put(term: Term, path: tuple[int, ...], new: Term) -> Term:
-    """The term with the subterm at the path replaced, bound letters left as they are: the new part stands in their scope."""
+    """The term with the subterm at the path replaced, bound letters left as they are: the new part is in their scope."""
     if not path:
         return new
     here = path[0]

@@ -33,7 +33,7 @@ from derive.term import (
     var,
 )
 
-I, J, K = (index(letter, "n") for letter in "ijk")  # noqa: E741
+I, J, K = (index(letter, "n") for letter in "ijk")
 KM = index("k", "m")
 
 

@@ -195,7 +195,7 @@ def _doubt(claim: Claim, context: Context, attempt: Attempt, deadline: float) ->
 
     seconds = min(2.0, deadline - time.monotonic())
     if seconds > 0 and witness(context, claim.condition, seconds) is None:
-        return "no point was found that satisfies the hypotheses and where the left side is defined: the claim may be empty"
+        return "no point was found where the hypotheses hold and the left side is defined: the claim may be empty"
     return None
 
 

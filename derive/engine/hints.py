@@ -11,7 +11,7 @@ from derive.term import Term, cmp, num
 
 
 def missing_hypothesis(nf: Normal, gap: Term) -> Term | None:
-    """An equation `atom == number` by which the gap would be a multiple of left - right of it; None if there is none."""
+    """An equation `atom == number` of whose left - right the gap is a multiple; None if there is none."""
     try:
         poly = nf.poly(gap)
     except Rejected:

@@ -142,7 +142,7 @@ class Search:
     def conclude(self, claim: Term) -> bool:
         """Add the lines that end in the claim."""
         if claim.op in ("and", "or"):
-            return any([self.conclude(c) for c in claim.args])
+            return any(self.conclude(c) for c in claim.args)
         if claim.op != "cmp" or claim.value not in RELATION:
             return False
         if self.board.follows(self.nf, claim):

@@ -211,7 +211,7 @@ def stays(d: Derivation, term: Term, path: Path) -> bool:
     return bool(path) and body.op == "def" and body.value in d.kept
 
 
-def positions(term: Term, path: Path, wanted: Callable[[Term], bool]) -> "list[Path]":
+def positions(term: Term, path: Path, wanted: Callable[[Term], bool]) -> list[Path]:
     """The places below the path where the wanted terms stand, outermost first; the term itself included."""
     found: list[Path] = []
 
@@ -314,7 +314,7 @@ def expectations(d: Derivation, path: Path) -> None:
     """Work out all means, variances and covariances below the path."""
     done: set[Term] = set()
     for _ in range(MAX_STEPS):
-        wanted = lambda t: t.op in ("E", "Var", "Cov") and t not in done  # noqa: E731  # read once, here
+        wanted = lambda t: t.op in ("E", "Var", "Cov") and t not in done  # read once, here
         found = next(positions(d.at(path), path, wanted), None)
         if found is None:
             return
@@ -458,7 +458,7 @@ def work(d: Derivation) -> None:
         expectations(d, ())
         tidy(d, ())
     elif not any(t.op == "diff" for t in subterms(d.start)):
-        names = [p for p in positions(d.now, (), lambda t: t.op == "def")]
+        names = list(positions(d.now, (), lambda t: t.op == "def"))
         for path in names[:4]:
             d.unfold(path)
         while (found := next(positions(d.now, (), comes_out), None)) is not None:

@@ -45,9 +45,7 @@ class Germ:
 
     def __init__(self, terms: dict[Order, Scalar], rest: Order | None = None):
         self.rest = rest
-        self.terms = {
-            k: c for k, c in terms.items() if not (isinstance(c, fmpq) and c == 0) and (rest is None or k > rest)
-        }
+        self.terms = {k: c for k, c in terms.items() if sign(c) != 0 and (rest is None or k > rest)}
         if len(self.terms) > MAX_TERMS:
             raise NotDecided("a limit with too many terms")
 

@@ -51,6 +51,7 @@ class Uniform:
 
 Law = Any  # Finite, Normal or Uniform
 
+
 @dataclass(frozen=True)
 class Mixture:
     """Two variants of a law mixed, the first with probability `share`: declared moments stay, others vary with it."""
@@ -82,14 +83,12 @@ def admitted(family: str, parameters: list[Scalar]) -> bool | None:
 
 
 def realise(family: str, parameters: list[Scalar], variant: Variant = 0) -> Law | None:
-    """The law with these rational parameters; None where the variant has none. `random` leaves a choice."""
+    """The law with these parameters; None where the variant has none. `random` leaves a choice."""
     if isinstance(variant, Mixture):
         parts = [realise(family, parameters, v) for v in (variant.first, variant.second)]
         return _mixed(parts, (variant.share, 1 - variant.share)) if None not in parts else None
     if family == "rademacher":
         return Finite(((fmpq(1, 2), -ONE), (fmpq(1, 2), ONE)))
-    if not all(isinstance(p, fmpq) for p in parameters):
-        return None
     if family == "bernoulli":
         (p,) = parameters
         return Finite(((1 - p, ZERO), (p, ONE)))
@@ -108,9 +107,9 @@ def _mixed(parts: list[Law], shares: tuple[fmpq, fmpq]) -> Finite:
     return Finite(tuple((p, value) for value, p in weights.items()))
 
 
-def _two_moments(mean: fmpq, variance: fmpq, variant: int) -> Finite | None:
+def _two_moments(mean: Scalar, variance: Scalar, variant: int) -> Finite | None:
     """A finite law with this mean and variance: symmetric, skew, or with more points."""
-    if variance == 0:
+    if sign(variance) == 0:
         return Finite(((ONE, mean),)) if variant == 0 else None
     root = sqrt(variance)
     unit = root if isinstance(root, fmpq) else ONE
@@ -120,7 +119,7 @@ def _two_moments(mean: fmpq, variance: fmpq, variant: int) -> Finite | None:
         return Finite(((b / (a + b), mean + a), (a / (a + b), mean - b)))
     if variant in (3, 4):
         a = (2 * unit, 3 * unit)[variant - 3]
-        while a * a < variance:
+        while sign(a * a - variance) != 1:
             a = 2 * a
         p = variance / (2 * a * a)
         return Finite(tuple(_spread(mean, {ZERO: 1 - 2 * p, a: p})))

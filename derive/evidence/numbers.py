@@ -92,7 +92,7 @@ def sign(value: Scalar) -> int | None:
     if isinstance(value, fmpq):
         return (value > 0) - (value < 0)
     if isinstance(value, arb):
-        return 1 if value > 0 else -1 if value < 0 else None
+        return 1 if value > 0 else -1 if value < 0 else 0 if value.is_zero() else None
     return value.sign()  # type: ignore[no-any-return]
 
 
@@ -105,8 +105,10 @@ def decided_sign(value: Scalar) -> int:
 
 
 def tame(value: Scalar) -> Scalar:
-    """The value, rounded to a ball where the exact rational has grown out of hand."""
-    return arb(value) if isinstance(value, fmpq) and value.height_bits() > MAX_BITS else value
+    """The product as it is kept: a ball where an exact rational has grown out of hand, and exact where it is 0."""
+    if isinstance(value, fmpq):
+        return arb(value) if value.height_bits() > MAX_BITS else value
+    return ZERO if isinstance(value, arb) and value.is_zero() else value
 
 
 # -- coefficients ----------------------------------------------------------------------------------------------------
@@ -283,8 +285,9 @@ def inverse(x: Number) -> Number:
             raise NotDefined("division by zero")
         one_over = 1 / value
     elif isinstance(value, arb):
-        if sign(value) is None:
-            raise Imprecise("whether a denominator is zero")
+        side = sign(value)
+        if not side:
+            raise NotDefined("division by zero") if side == 0 else Imprecise("whether a denominator is zero")
         one_over = settle(1 / value)
     else:
         one_over = value.inverse()

@@ -38,11 +38,19 @@ class NeedsDraw(Exception):
         self.entry = entry
 
 
-class Budget:
-    """How many nodes may still be visited."""
+@dataclass(frozen=True)
+class Closed:
+    """An entry that is what a term says at the point itself: a hypothesis gives it so."""
 
-    def __init__(self, left: int):
-        self.left = left
+    term: Term
+    letters: Letters = field(hash=False)
+
+
+class Budget:
+    """How many nodes may still be visited; `rough` where wide enclosures will do."""
+
+    def __init__(self, left: int, rough: bool = False):
+        self.left, self.rough = left, rough
 
     def spend(self, nodes: int = 1) -> None:
         self.left -= nodes
@@ -112,7 +120,7 @@ class Evaluation:
         self,
         scope: Scope,
         sizes: dict[str, int],
-        entries: dict[Entry, Scalar],
+        entries: dict[Entry, Scalar | Closed],
         laws: dict[Entry, Law] | None = None,
         budget: Budget | None = None,
         parent: Evaluation | None = None,
@@ -133,9 +141,14 @@ class Evaluation:
         """The value of one entry."""
         self.touched.add(entry)
         try:
-            return self.entries[entry]
+            value = self.entries[entry]
         except KeyError:
             raise NotDecided(f"no value for {entry[0]}") from None
+        if not isinstance(value, Closed):
+            return value
+        if entry not in self.memo:
+            self.memo[entry] = standard(self.value(value.term, value.letters))
+        return self.memo[entry]
 
     # -- values --
 

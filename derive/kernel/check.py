@@ -498,12 +498,13 @@ ARITY = {
     "Cov": 2,
 }
 FUNCTIONS = frozenset(
-    "exp log log1p expm1 sqrt abs sign sin cos tan sinh cosh tanh atan erf sigmoid softplus relu lgamma digamma trigamma".split()
+    "exp log log1p expm1 sqrt abs sign sin cos tan sinh cosh tanh atan erf sigmoid softplus relu".split()
+    + "lgamma digamma trigamma".split()
 )
 
 
 def well_formed(term: Term, context: Context) -> None:
-    """Raises Rejected unless every name is declared, every subscript runs over the axis it must, every arity is right."""
+    """Raises Rejected unless every name is declared, every subscript runs over its axis, every arity is right."""
     for t in subterms(term):
         op, count = t.op, len(t.args)
         if op in ("var", "def"):

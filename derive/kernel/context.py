@@ -11,8 +11,8 @@ from derive.term import Term
 class Law:
     """The law of a random name: its family and parameters.
 
-    `family` is random (mean, variance), normal (mu, var), bernoulli (p), uniform (a, b) or rademacher (); the parameters
-    are terms in the declaration's letters.
+    `family` is random (mean, variance), normal (mu, var), bernoulli (p), uniform (a, b) or rademacher (); the
+    parameters are terms in the declaration's letters.
     """
 
     family: str
@@ -48,7 +48,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Lemma:
-    """A claim proved before: claim `number` of `theorem`. It holds for all its free letters and all values of `variables`.
+    """A claim proved before: claim `number` of `theorem`. It holds for all its free letters and all its `variables`.
 
     `hypotheses` are its own: what speaks of indices alone must hold for the letters of an instance, the others must be
     hypotheses of the theorem that uses it. Its theorem's own definitions are unfolded in the condition.

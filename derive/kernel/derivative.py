@@ -144,7 +144,7 @@ def power_slope(term: Term, base_slope: Term, exponent_slope: Term) -> Term:
 
 
 def depends(nf: Normal, term: Term, name: str) -> bool:
-    """Whether the term can depend on the variable: by itself, through definitions or through the law of a random name."""
+    """Whether the term can depend on the variable: by itself, through definitions or the law of a random name."""
     return name in dependencies(nf, term)
 
 

@@ -41,7 +41,7 @@ class Need:
     """`condition` must hold for all `letters` that satisfy `guards`.
 
     `implied` says whether the term that has the need is undefined wherever the condition fails, so that the condition
-    is a fact where the term is defined. A condition with the operator E, limit, max or diff stands for "this is defined".
+    is a fact where the term is defined. A condition with the operator E, limit or max stands for "this is defined".
     """
 
     condition: Term
@@ -272,7 +272,7 @@ def _discrete(nf: Normal, term: Term) -> bool:
 
 
 def changes_sign(nf: Normal, u: Term, written: Term) -> bool:
-    """Whether every zero of u has both signs beside it: a slope that never vanishes, or a polynomial linear in each entry.
+    """Whether every zero of u has both signs beside it: by a slope that never vanishes, or a form linear in each entry.
 
     A polynomial in which no entry meets itself is harmonic, so that no zero of it is an extremum.
     """
@@ -351,9 +351,8 @@ def reason(nf: Normal, need: Need, known: Iterable[Need]) -> str | None:
                 and other.condition.value == condition.value
                 and not other.letters
                 and not other.guards
-            ):
-                if here.equal(difference(other.condition), difference(condition)):
-                    return "the left side is defined"
+            ) and here.equal(difference(other.condition), difference(condition)):
+                return "the left side is defined"
         return None
     if condition.op == "limit" and _has_limit(here, condition):
         return "the limit exists"
@@ -393,7 +392,7 @@ def _same_special(nf: Normal, left: Need, right: Need) -> bool:
     """Whether two "this is defined" needs speak of the same term, up to the letters of binders around."""
     a, b = left.condition, right.condition
     free = sorted(left.letters, key=lambda k: k.value[0])
-    targets = [t for t in sorted(b.letters, key=lambda k: k.value[0])]
+    targets = list(sorted(b.letters, key=lambda k: k.value[0]))
     mapping = {}
     for k in free:
         if k in a.letters:

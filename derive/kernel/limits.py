@@ -374,7 +374,7 @@ class Expansion:
         if op == "div":
             return self.times(self.germ(args[0]), self.power(self.germ(args[1]), Fraction(-1)))
         if op == "pow":
-            value = None if args[1].names else value_of(self.nf.poly(args[1]))
+            value = None if depends(self.nf, args[1], self.variable.value) else value_of(self.nf.poly(args[1]))
             if value is not None:
                 return self.power(self.germ(args[0]), Fraction(value))
             return self.exp(self.times(self.germ(args[1]), self.log(self.germ(args[0]))))

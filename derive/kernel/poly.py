@@ -113,7 +113,7 @@ def primes(value: int) -> list[int]:
 
 
 def joined(content: Mono, rest: Poly) -> tuple[Mono, int | Fraction, Poly]:
-    """The monomial content * rest, for a rest of one term, with its coefficient; kept as factors, not multiplied out."""
+    """The monomial content * rest, for a rest of one term, with its coefficient, not multiplied out."""
     ((mono, c),) = rest.items()
     merged = dict(content)
     for a, e in mono:

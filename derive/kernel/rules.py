@@ -1,7 +1,7 @@
 """The rule rows: name, left, right, side conditions, citation. The checker matches a row at a position and compares.
 
-A row's letters are metavariables: A, B, F stand for terms, X for a variable entry, k for the letters of a binder, `each`
-for all terms of a sum. A row may be used right to left where its right side matches.
+A row's letters are metavariables: A, B, F stand for terms, X for a variable entry, k for the letters of a binder,
+`each` for all terms of a sum. A row may be used right to left where its right side matches.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ A, B, C, F, X = (meta(m) for m in "ABCFX")
 K = index("?k", "?n")  # the letters of a binder
 
 
-def MEAN(t: Term) -> Term:  # noqa: N802  # the notation of the rows below
+def MEAN(t: Term) -> Term:  # the notation of the rows below
     return make("E", (t,))
 
 
-def VARIANCE(t: Term) -> Term:  # noqa: N802  # likewise
+def VARIANCE(t: Term) -> Term:  # likewise
     return make("Var", (t,))
 
 

@@ -184,7 +184,7 @@ def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
 
 
 def _again(nf: Normal, letters: tuple[Term, ...], mono: Mono) -> Poly:
-    """The sum of a monomial with canonical letters that falls apart: opened once more, so that inner letters come first."""
+    """The sum of a monomial with canonical letters that falls apart: opened anew, so that inner letters come first."""
     taken = frozenset().union(*(letters_of(p) for p in mono)) | frozenset(letters)
     new = unused(nf, letters, taken)
     return sum_over(nf, new, nf.rename_mono(mono, dict(zip(letters, new, strict=True))))
@@ -398,7 +398,7 @@ def atoms_inside(term: Term) -> set[Term]:
 
 
 def swap_entry(term: Term, entry: Term, by: Term) -> Term:
-    """The term with one entry, written exactly so, replaced by an equal term. Bound letters never stand in the entry."""
+    """The term with one entry, written exactly so, replaced by an equal term. No bound letter stands in the entry."""
     if term is entry:
         return by
     if not term.args or entry.value not in term.names:

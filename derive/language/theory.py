@@ -49,7 +49,7 @@ class Import:
 
 @dataclass(frozen=True)
 class Theory:
-    """One file. Top-level declarations, definitions and hypotheses hold in all its theorems, those imported included."""
+    """One file. Top-level declarations, definitions and hypotheses hold in all its theorems, imported ones included."""
 
     name: str
     path: Path | None
