@@ -128,6 +128,8 @@ def check_claim(claim: Claim, context: Context, timeout: float) -> ClaimResult:
     sys.setrecursionlimit(max(old_limit, RECURSION))
     try:
         result = _judge(claim, context, deadline)
+    except (RecursionError, MemoryError):
+        result = ClaimResult(claim, "undecided", "the expression is nested too deeply, or too large, to be judged")
     finally:
         sys.setrecursionlimit(old_limit)
     return replace(result, seconds=time.monotonic() - start)

@@ -99,11 +99,11 @@ def realise(family: str, parameters: list[Scalar], variant: Variant = 0) -> Law 
     return _two_moments(*parameters, variant)
 
 
-def _mixed(parts: list[Law], shares: tuple[fmpq, fmpq]) -> Finite:
-    weights: dict[fmpq, fmpq] = {}
+def _mixed(parts: list[Law], shares: tuple[Scalar, Scalar]) -> Finite:
+    weights: dict[Scalar, Scalar] = {}
     for part, share in zip(parts, shares, strict=True):
         for p, value in part.atoms:
-            weights[value] = weights.get(value, ZERO) + share * p
+            weights[value] = weights.get(value, ZERO) + share * p  # balls that overlap stay apart, which does no harm
     return Finite(tuple((p, value) for value, p in weights.items()))
 
 
@@ -129,19 +129,25 @@ def _two_moments(mean: Scalar, variance: Scalar, variant: int) -> Finite | None:
     return Finite(tuple(_spread(mean, {ZERO: fmpq(1, 2), root: fmpq(1, 6), 2 * root: fmpq(1, 12)})))
 
 
-def _spread(mean: fmpq, weights: dict[fmpq, fmpq]) -> Any:
+def _spread(mean: Scalar, weights: dict[fmpq, Scalar]) -> Any:
     for distance, p in weights.items():
         if p != 0:
             yield from ((p, mean + d) for d in {distance, -distance})
 
 
+def written(value: Scalar) -> str:
+    """The number as a string: a rational exactly, a ball rounded to twenty digits."""
+    return str(value) if isinstance(value, fmpq) else value.str(20, radius=False)  # type: ignore[no-any-return]
+
+
 def shown(law: Law) -> Any:
     """The law as plain data: its atoms, or its family and parameters, numbers as strings."""
     if isinstance(law, Finite):
-        return [{"value": str(v), "probability": str(p)} for p, v in sorted(law.atoms, key=lambda atom: atom[1])]
+        atoms = sorted(law.atoms, key=lambda atom: atom[1])
+        return [{"value": written(v), "probability": written(p)} for p, v in atoms]
     if isinstance(law, Normal):
-        return {"law": "normal", "parameters": [str(law.mean), str(law.variance)]}
-    return {"law": "uniform", "parameters": [str(law.low), str(law.high)]}
+        return {"law": "normal", "parameters": [written(law.mean), written(law.variance)]}
+    return {"law": "uniform", "parameters": [written(law.low), written(law.high)]}
 
 
 def read(data: Any) -> Law:
