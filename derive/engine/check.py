@@ -105,11 +105,14 @@ def check_theorem(theory: Theory, theorem: Theorem, verdicts: dict[str, str], ti
         result = check_claim(claim, context, timeout)
         if result.account is not None:
             weak = [n for n in claim.by if n in result.account.lemmas and verdicts.get(n, "proved") != "proved"]
-            if weak:
-                reason = f"rests on {', '.join(weak)}, which is not proved"
-                result = replace(result, verdict="undecided", reason=reason, proof=None, account=None)
-            else:  # only the lemmas that were used are kept: what the proof rests on, and no more
-                result = replace(result, context=context if result.account.lemmas else theory.context(theorem))
+            if weak:  # without them it may be proved all the same, or refuted
+                strong = tuple(lemma for lemma in context.lemmas if lemma.name not in weak)
+                result = check_claim(claim, replace(context, lemmas=strong), timeout)
+                if result.verdict in ("undecided", "checked"):
+                    reason = f"rests on {', '.join(weak)}, which is not proved"
+                    result = replace(result, verdict="undecided", reason=reason)
+        if result.account is not None:  # only the lemmas that were used are kept: what the proof rests on, and no more
+            result = replace(result, context=context if result.account.lemmas else theory.context(theorem))
         claims.append(result)
         if result.verdict == "proved":
             restrictions = tuple(h for h in context.hypotheses if pure_index(h, context))
