@@ -276,30 +276,32 @@ def zero(self: Normal, u: Poly) -> Poly:
     pair = self.index_pair(u)
     if pair is not None:
         return self.delta(*pair)
-    u = self.bare(u, integral=1)
-    if len(u) == 1:
-        ((mono, _),) = u.items()
-        none: Poly = {UNIT: 1}
-        for a, _ in sorted(mono, key=lambda p: key(p[0])):
-            if self.certain(a):
-                continue
-            one = self.atom(where(cmp("==", a, NOUGHT), ONE, NOUGHT)) if a.op != "add" else self.zero(self.poly(a))
+    u = self.bare(u)
+    content, rest = self.content(u, 1)
+    if len(rest) == 1:
+        content, _, rest = joined(content, rest)
+    factors = [(a, self.poly(a) if a.op == "add" else None) for a, _ in sorted(content, key=lambda p: key(p[0]))]
+    if len(rest) > 1 and not factors:
+        u = scaled(u, Fraction(1) / leading(u))
+        return self.atom(where(cmp("==", self.term(u), NOUGHT), ONE, NOUGHT))
+    none: Poly = {UNIT: 1}  # the indicator that no factor is 0
+    for a, inside in [*factors, *([(self.term(rest), rest)] if len(rest) > 1 else [])]:
+        if not self.certain(a):
+            one = self.zero(inside) if inside else self.atom(where(cmp("==", a, NOUGHT), ONE, NOUGHT))
             none = self.mul(none, add_to({UNIT: 1}, one, -1))
-        return add_to({UNIT: 1}, none, -1)
-    u = scaled(u, Fraction(1) / leading(u))
-    return self.atom(where(cmp("==", self.term(u), NOUGHT), ONE, NOUGHT))
+    return add_to({UNIT: 1}, none, -1)
 
 
-def bare(self: Normal, u: Poly, integral: int | None = None) -> Poly:
+def bare(self: Normal, u: Poly) -> Poly:
     """u without positive factors; a difference of exponentials becomes that of the exponents."""
     if len(u) == 1:
         ((mono, c),) = u.items()
         kept = frozenset((a, e) for a, e in mono if sign(self, a) != POS)
         return {kept: 1 if c > 0 else -1}
-    mono, rest = self.content(u, integral)
+    mono, rest = self.content(u, None)
     if len(rest) == 1:
         mono, c, rest = joined(mono, rest)
-        return self.bare({mono: c}, integral)
+        return self.bare({mono: c})
     u = rest
     lead = magnitude(leading(u))
     u = scaled(u, Fraction(1) / lead)
@@ -310,7 +312,7 @@ def bare(self: Normal, u: Poly, integral: int | None = None) -> Poly:
             for mono, side in ((plus, 1), (minus, -1)):
                 for a, e in mono:
                     add_to(gap, self.poly(a.args[0]), e * side)  # type: ignore[operator]  # numbers, as just seen
-            return self.bare(gap, integral) if len(gap) > 1 else gap
+            return self.bare(gap) if len(gap) > 1 else gap
     return u
 
 

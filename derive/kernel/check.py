@@ -275,9 +275,8 @@ def side_condition(here: Normal, condition: tuple[object, ...], found: dict[str,
     if kind == "separate":
         letters = values[1]
         assert isinstance(letters, tuple)
-        for t in subterms(here.opened(first)):
-            if t.op == "var" and moments.law_of(here, t.value) and not set(letters) <= set(t.args):
-                raise Rejected("terms taken as independent share a random entry")
+        if not moments.apart(here, here.opened(first), letters):
+            raise Rejected("terms taken as independent share a random entry")
         return Condition(TRUE, "")
     raise Rejected(f"unknown side condition {kind}")
 

@@ -29,6 +29,7 @@ from derive.term import (
     make,
     neg,
     negation,
+    rebuild,
     substitute,
     subterms,
     var,
@@ -59,24 +60,31 @@ class Walk:
         self.seen: set[object] = set()
 
     def need(self, condition: Term, scope: Scope, implied: bool = True) -> None:
-        if any(depends(self.nf, condition, name) for name in scope.limits):
-            return  # what must hold near the point of a limit is asked by the limit itself
-        if any(depends(self.nf, g, name) for name in scope.limits for g in scope.guards):
-            still = [g for g in scope.guards if not any(depends(self.nf, g, name) for name in scope.limits)]
-            scope, implied = scope.with_(guards=tuple(still)), False
+        guards = scope.guards
         if scope.random and moments.random_names(self.nf, condition):
             implied = False
-        for name, letters, by in reversed(scope.replaced):
-            if condition.op != "cmp":
-                implied = False
-            else:
-                left, right = (make("at", (t, by), name, letters) if name in t.names else t for t in condition.args)
-                condition = cmp(condition.value, left, right)
-        self.found[Need(condition, scope.letters, scope.guards, implied)] = None
+        for name, letters, by in reversed(scope.moved):  # from the inside out
+            if by is None and depends(self.nf, condition, name):
+                return  # what must hold near the point of a limit is asked by the limit itself
+            still = tuple(g for g in guards if not depends(self.nf, g, name))  # the others speak of another value
+            implied = implied and condition.op == "cmp" and still == guards
+            guards = still
+            if by is not None:
+                condition = replaced(condition, name, letters, by)
+        self.found[Need(condition, scope.letters, guards, implied)] = None
 
     def letter(self, old: Term) -> Term:
         self.count += 1
         return index(f"{self.prefix}{self.count}", old.value[1])
+
+
+def replaced(condition: Term, name: str, letters: tuple[Term, ...], by: Term) -> Term:
+    """What a condition says of an expression in which entries are replaced."""
+    if name not in condition.names or condition.op in ("E", "Var", "Cov", "any", "all"):
+        return condition
+    if condition.op in ("cmp", "and", "or", "not"):
+        return rebuild(condition, [replaced(a, name, letters, by) for a in condition.args])
+    return make("at", (condition, by), name, letters)
 
 
 @dataclass(frozen=True)
@@ -87,8 +95,7 @@ class Scope:
     guards: tuple[Term, ...] = ()
     moving: frozenset[str] = frozenset()  # the variables of the derivatives around
     random: bool = False
-    replaced: tuple[tuple[str, tuple[Term, ...], Term], ...] = ()  # the `at`s around
-    limits: frozenset[str] = frozenset()  # the variables of the limits around
+    moved: tuple[tuple[str, tuple[Term, ...], Term | None], ...] = ()  # the `at`s around, and the limits, by nothing
 
     def with_(self, **changes: object) -> Scope:
         return Scope(**{**self.__dict__, **changes})  # type: ignore[arg-type]
@@ -128,7 +135,7 @@ def _visit(w: Walk, t: Term, scope: Scope) -> None:
         _visit(inner, by, scope.with_(letters=scope.letters + letters))
         for need in inner.found:  # which entries are replaced is not looked at, so these are no facts
             w.found[Need(need.condition, need.letters, need.guards, False)] = None
-        _visit(w, args[0], scope.with_(replaced=(*scope.replaced, (t.value, t.bound, args[1]))))
+        _visit(w, args[0], scope.with_(moved=(*scope.moved, (t.value, t.bound, args[1]))))
     elif op == "limit":
         _limit(w, t, scope)
     elif op in ("E", "Var", "Cov"):
@@ -147,16 +154,14 @@ def _visit(w: Walk, t: Term, scope: Scope) -> None:
 
 
 def _limit(w: Walk, t: Term, scope: Scope) -> None:
-    """That the limit exists at the point; for what stands under `at` or a derivative that is not enough."""
+    """That the limit exists; under a derivative that it does at the point is not enough."""
     body, variable, point = t.args
     claimed = t
-    for name, letters, by in reversed(scope.replaced):
-        claimed = make("at", (claimed, by), name, letters)
     for name in sorted(scope.moving):
         if depends(w.nf, t, name):
             claimed = make("diff", (claimed, var(name)))
     w.need(claimed, scope, False)
-    _visit(w, body, scope.with_(limits=scope.limits | {variable.value}))
+    _visit(w, body, scope.with_(moved=(*scope.moved, (variable.value, (), None))))
     if point not in (OO, neg(OO)):
         _visit(w, point, scope)
 
@@ -184,7 +189,8 @@ def _attained_once(w: Walk, t: Term, scope: Scope) -> None:
     (k,) = t.bound
     body = neg(t.args[0]) if t.op == "min" else t.args[0]
     first, second = w.letter(k), w.letter(k)
-    gap = w.nf.canonical(add(substitute(body, {k: first}), neg(substitute(body, {k: second}))))
+    near = around(w.nf, scope)
+    gap = near.canonical(add(substitute(body, {k: first}), neg(substitute(body, {k: second}))))
     at = make("argmax", (body, TRUE), None, t.bound)
     inner = scope.with_(letters=(*scope.letters, first), guards=(*scope.guards, cmp("!=", first, at)))
     w.need(cmp("<", substitute(body, {k: first}), substitute(body, {k: at})), inner, changes_sign(w.nf, gap, gap))
@@ -242,14 +248,23 @@ def _function(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
 
 def _crossing(w: Walk, u: Term, scope: Scope) -> None:
     """The boundary u = 0 of abs, relu, …: no point of the domain where u changes its sign there."""
-    signs = sign(w.nf, u) & sign(w.nf, w.nf.canonical(u))
+    near = around(w.nf, scope)
+    signs = sign(near, u) & sign(near, near.canonical(u))
     if signs & NEG and signs & POS and signs & ZERO:
         w.need(cmp("!=", u, NOUGHT), scope, changes_sign(w.nf, w.nf.canonical(u), u))
 
 
+def around(nf: Normal, scope: Scope) -> Normal:
+    """The facts that hold around the point, in the directions of the derivatives."""
+    for name in sorted(scope.moving):
+        nf = nf.around(name)
+    return nf
+
+
 def _switch(w: Walk, condition: Term, then: Term, other: Term, scope: Scope) -> None:
     """The boundary of a `where`, if the two formulas differ."""
-    gap = w.nf.poly(add(then, make("neg", (other,))))
+    near = around(w.nf, scope)  # what holds at the point only does not keep a formula from changing
+    gap = near.poly(add(then, make("neg", (other,))))
     if not gap:
         return
     plain = not any(
@@ -259,8 +274,8 @@ def _switch(w: Walk, condition: Term, then: Term, other: Term, scope: Scope) -> 
         if part.op == "cmp" and not all(w.nf.index_like(a) for a in part.args):
             u = difference(part)
             if any(depends(w.nf, u, name) for name in scope.moving):
-                canonical = w.nf.canonical(u)
-                signs = sign(w.nf, canonical)
+                canonical = near.canonical(u)
+                signs = sign(near, canonical)
                 if signs & ZERO and signs != ZERO:
                     simple = part is condition and plain and part.value not in ("==", "!=")
                     w.need(cmp("!=", u, NOUGHT), scope, simple and changes_sign(w.nf, canonical, u))
@@ -347,7 +362,8 @@ def reason(nf: Normal, need: Need, known: Iterable[Need]) -> str | None:
             return explain(here, difference(condition))
         for other in known:
             if (
-                other.condition.op == "cmp"
+                other.implied
+                and other.condition.op == "cmp"
                 and other.condition.value == condition.value
                 and not other.letters
                 and not other.guards
@@ -398,10 +414,8 @@ def _same_special(nf: Normal, left: Need, right: Need) -> bool:
         if k in a.letters:
             mapping[k] = next((t for t in targets if t.value[1] == k.value[1]), k)
     a = substitute(a, mapping)
-    if a.op in ("at", "diff"):
-        return alike(a, b)
-    if a.op == "limit":
-        return a.value == b.value and all(nf.equal(x, y) for x, y in zip(a.args, b.args, strict=True))
+    if a.op in ("at", "diff", "limit"):  # an equal value elsewhere may be undefined where this one is not
+        return alike(nf.opened(a), nf.opened(b))
     return a.op == b.op and nf.equal(make(a.op, a.args, a.value, a.bound), b)
 
 
@@ -439,24 +453,40 @@ def _by_parts(nf: Normal, term: Term) -> bool:
 # -- integrability ---------------------------------------------------------------------------------------------------
 
 
-def profile(nf: Normal, term: Term) -> tuple[dict[str, int], set[Term]]:
-    """The moments that the means in the term need: the degree for each random name, and the groups without a rule."""
+def profile(nf: Normal, term: Term, known: bool) -> tuple[dict[str, int], set[Term]]:
+    """The moments that the means in the term need: the degree for each random name, and the groups without a rule.
+
+    For a mean that is `known` to exist, the degree that this implies: entries that may differ count one by one, sums
+    reach every entry. Else the highest that may be needed: all entries of a name may be one.
+    """
     degrees: dict[str, int] = {}
     opaque: set[Term] = set()
     inside = [term.args[0]] if term.op == "E" else [make("mul", (a, b)) for a in term.args for b in term.args]
     for e in inside:
         for mono in nf.poly(e):
-            here: dict[str, int] = {}
+            sums: dict[str, int] = {}
+            entries: dict[str, list[tuple[Term, int]]] = {}
             for a, power in mono:
                 for name in moments.random_names(nf, a):
                     degree = entry_degree(nf, a, name)
                     if degree is None or not isinstance(power, int) or power < 0:
                         opaque.add(nf.term({mono: 1}))
+                    elif a.op == "var":
+                        entries.setdefault(name, []).append((a, power))
                     else:
-                        here[name] = here.get(name, 0) + degree * power
-            for name, degree in here.items():
-                degrees[name] = max(degrees.get(name, 0), degree)
+                        sums[name] = sums.get(name, 0) + degree * power
+            for name in sums | entries:
+                alone = entries.get(name, [])
+                one_by_one = known or _all_apart(nf, [a for a, _ in alone])
+                single = (max if one_by_one else sum)((p for _, p in alone), **({"default": 0} if one_by_one else {}))
+                degrees[name] = max(degrees.get(name, 0), sums.get(name, 0) + single)
     return degrees, opaque
+
+
+def _all_apart(nf: Normal, entries: list[Term]) -> bool:
+    """Whether the entries are known to be different ones."""
+    pairs = [(a, b) for p, a in enumerate(entries) for b in entries[:p]]
+    return all(any(not nf.delta(i, j) for i, j in zip(a.args, b.args, strict=True)) for a, b in pairs)
 
 
 def entry_degree(nf: Normal, atom: Term, name: str) -> int | None:
@@ -482,12 +512,12 @@ def entry_degree(nf: Normal, atom: Term, name: str) -> int | None:
 
 def integrable(nf: Normal, term: Term, known: Iterable[Need]) -> str | None:
     """Why the mean exists: moments that the laws have, or that the left side or a hypothesis needs too."""
-    degrees, opaque = profile(nf, term)
+    degrees, opaque = profile(nf, term, known=False)
     have: dict[str, int] = {}
     others: set[Term] = set()
     for other in known:
         if other.condition.op in ("E", "Var", "Cov"):
-            more, groups = profile(nf, other.condition)
+            more, groups = profile(nf, other.condition, known=True)
             others |= groups
             for name, degree in more.items():
                 have[name] = max(have.get(name, 0), degree)

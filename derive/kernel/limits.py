@@ -319,9 +319,9 @@ class Expansion:
         return self.times(front, self.series(germ_of({}, rising(u.terms), u.order), factors))
 
     def smooth(self, name: str, u: Germ) -> Germ:
-        """A function by its Taylor series; far out atan and erf tend to their bounds, sin and cos stay bounded."""
+        """A function by its Taylor series where its argument has a limit."""
         u = self.settled(u)
-        if u.growth or u.low < 0:
+        if u.growth or u.low < 0 or u.order <= 0:
             return self.far(name, u)
         start = self.plain(u.terms.get(Fraction(0), {}))
         if self.sign(start) & ~SMOOTH[name]:
@@ -331,23 +331,23 @@ class Expansion:
             here = replace_variable(slope, H.value, (), self.nf.term(start))
             coefficients.append(scaled(self.nf.poly(here), Fraction(1, factorial(k))))
             try:
-                slope = differentiate(self.nf, slope, H)
+                slope = self.nf.canonical(differentiate(self.nf, slope, H))
             except Rejected:
                 break
         return self.series(germ_of({}, rising(u.terms), u.order), coefficients)
 
     def far(self, name: str, u: Germ) -> Germ:
+        """Far out atan and erf tend to their bounds, at the speed of 1/u; where nothing is known they stay bounded."""
         side = self.sense(u)
-        if name in ("sin", "cos"):
-            return Germ({}, {}, Fraction(0))
-        if name not in ("atan", "erf") or side not in (NEG, POS):
+        large = u.terms and (self.sign(u.growth[min(u.growth)]) == POS if u.growth else u.low < 0)
+        if name in ("atan", "erf") and large and side in (NEG, POS):
+            bound = constant(self.nf.poly(mul(num(1 if side == POS else -1), ONE if name == "erf" else div(PI, TWO))))
+            if name == "erf":
+                return germ_of({}, bound.terms, FLAT)
+            return self.plus(bound, self.scaled(self.smooth("atan", self.power(u, Fraction(-1))), -1))
+        if SMOOTH[name] != ANY:
             raise Unknown
-        if u.growth and self.sign(u.growth[min(u.growth)]) != POS:
-            raise Unknown
-        bound = constant(self.nf.poly(mul(num(1 if side == POS else -1), ONE if name == "erf" else div(PI, TWO))))
-        if name == "erf":
-            return germ_of({}, bound.terms, FLAT)
-        return self.plus(bound, self.scaled(self.smooth("atan", self.power(u, Fraction(-1))), -1))
+        return Germ({}, {}, Fraction(0))
 
     # -- terms ---------------------------------------------------------------------------------------------------------
 

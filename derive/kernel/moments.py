@@ -153,16 +153,28 @@ def _over_axis(nf: Normal, atom: Term, exponent: object) -> Poly | None:
     """E of a product over k of factors with different entries, exp of a sum included, is the product of the means."""
     is_exp = atom.op == "fn" and atom.value == "exp" and atom.args[0].op == "sum"
     inner = atom.args[0] if is_exp else atom
-    if isinstance(exponent, Term) or inner.op not in ("sum", "prod") or len(inner.bound) != 1:
+    if isinstance(exponent, Term) or not (is_exp or inner.op == "prod") or len(inner.bound) != 1:
         return None
-    body, (k,) = inner.args[0], inner.bound
-    for t in _outside_means(body):
-        if t.op == "var" and law_of(nf, t.value) and k not in t.args:
-            return None
-        if t.bound and not random_names(nf, t) <= frozenset():
-            return None
+    body = inner.args[0]
+    if not apart(nf, body, inner.bound) or any(t.bound and random_names(nf, t) for t in _outside_means(body)):
+        return None
     factor = power(fn("exp", body) if is_exp else body, num(exponent))  # type: ignore[arg-type]  # a number, as just seen
     return nf.poly(make("prod", (make("E", (factor,)), inner.args[1]), None, inner.bound))
+
+
+def apart(nf: Normal, body: Term, letters: tuple[Term, ...]) -> bool:
+    """Whether the body at different values of the letters uses different entries of every random name.
+
+    Each letter must stand at one and the same place in all entries of a name: Q[k, i] at k = j and Q[j, k] at k = i are
+    the same entry.
+    """
+    places: dict[tuple[str, Term], set[int]] = {}
+    for t in _outside_means(body):
+        if t.op == "var" and law_of(nf, t.value) is not None:
+            for k in letters:
+                here = {p for p, a in enumerate(t.args) if a is k}
+                places[t.value, k] = places.get((t.value, k), here) & here
+    return all(places.values())
 
 
 def _opaque(nf: Normal, group: Mono) -> Poly:

@@ -481,7 +481,7 @@ class Normal:
                 cos2: Poly = {UNIT: 1, frozenset({(fn("cos", a.args[0]), 2)}): -1}
                 return self.mul(self.finish(rest), cos2)
             elif a.op == "fn" and a.value == "abs" and isinstance(e, int):
-                base = self.power(self.poly(a.args[0]), {UNIT: e - e % 2})
+                base = self.power(self.poly(a.args[0]), {UNIT: e})  # |u|^e is u^e times the sign of u, for odd e
                 flat = base if e % 2 == 0 else self.mul(base, self.sided(self.poly(a.args[0])))
                 return self.mul(self.finish(frozenset(mono - {(a, e)})), flat)
             elif a.op == "pow" and not isinstance(e, Term) and a.args[1].op == "num":

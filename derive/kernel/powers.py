@@ -106,7 +106,7 @@ def factored(self: Normal, term: Term) -> Poly:
         fraction = constant(e) is None or constant(e).denominator != 1  # type: ignore[union-attr]
         if source.op == "fn" and source.value == "abs" and fraction:
             result = self.mul(result, self.absolute_power(source.args[0], e))
-        elif source.op == "fn" and source.value == "abs" and source.args[0].op != "fn":
+        elif source.op == "fn" and source.value == "abs":
             result = self.mul(result, self.power(self.poly(source), e))
         else:
             result = self.mul(result, self.power(base, e))
@@ -193,7 +193,7 @@ def to_power(self: Normal, base: Poly, exponent: Poly) -> Poly:
     if whole_rest != {UNIT: 1}:
         atom = self.term(whole_rest)
         known = POS | ZERO if e is not None else POS
-        if len(whole_rest) == 1 and len(left) == 1 and left[0][1] == 1 and not sign(self, atom) & ~known:
+        if len(left) == 1 and whole_rest == {frozenset({(left[0][0], 1)}): 1} and not sign(self, atom) & ~known:
             result = self.mul(result, {frozenset({(left[0][0], self.as_exponent(exponent))}): 1})
         elif len(whole_rest) > 1 and not sign(self, atom) & ~known:
             result = self.mul(result, self.finish(frozenset({(atom, self.as_exponent(exponent))})))

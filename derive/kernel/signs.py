@@ -99,8 +99,9 @@ def _form(nf: Normal, term: Term) -> int:
         return (sign(then, args[1]) if then else 0) | (sign(other, args[2]) if other else 0) or ANY
     if op in ("sum", "prod", "max", "min"):
         return _binder(nf, term)
-    if op == "E":
-        return sign(nf, args[0])
+    if op == "E":  # what is never 0 but takes both signs may have any mean
+        inner = sign(nf, args[0])
+        return ANY if inner & NEG and inner & POS else inner
     if op == "at":  # on the body as written, where it can be
         plain = nf.opened(args[0])
         if not any(t.op in NONLOCAL for t in subterms(plain)):
