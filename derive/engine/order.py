@@ -7,9 +7,10 @@ instead, squares completed, sums taken term by term, or cases told apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import islice
 from math import lcm
 
 from derive.engine import bounds
@@ -44,8 +45,10 @@ from derive.term import ZERO as NOUGHT
 
 MAX_DEPTH = 6
 MAX_GOALS = 60
-MAX_PIECES = 160
-MAX_MONOS = 60
+MAX_PIECES = 80
+MAX_MONOS = 48
+MAX_FACTORS = 7
+MAX_NEW = 3  # monomials that one piece may bring in
 ORIENTED = {"<": ">", "<=": ">="}
 
 
@@ -104,7 +107,7 @@ class Search:
         self.tried: dict[object, int | None] = {}
         self.goals = 0
         self.names = 0
-        self.suggested: set[Term] = set()
+        self.suggested: set[object] = set()
 
     # -- lines -------------------------------------------------------------------------------------------------------
 
@@ -175,10 +178,13 @@ class Search:
     def attempt(self, term: Term, strict: bool, scope: Scope, depth: int) -> int | None:
         here = self.here(scope)
         assert here is not None
-        condition = cmp(">" if strict else ">=", term, NOUGHT)
+        condition = compared_to(term, strict)
         for plain in (term, here.canonical(term)):
             if not sign(here, plain) & ~RELATION[condition.value]:
                 return self.add(self.line(condition, scope, (Part(plain),)))
+        number = self.absolute(term, strict, scope, depth)
+        if number is not None:
+            return number
         scale, factor, rest = bared(here, here.poly(term), strict)
         addends = [mul(scale, a) for a in addends_of(here, term)] if factor is ONE else []
         parts = self.solve(Goal(rest, strict, scope, depth, tuple(addends)))
@@ -187,12 +193,27 @@ class Search:
         parts = [replace(p, multiplier=mul(factor, p.multiplier)) for p in parts] if factor is not ONE else parts
         return self.add(self.line(condition, scope, tuple(parts), (scale,)))
 
+    def absolute(self, term: Term, strict: bool, scope: Scope, depth: int) -> int | None:
+        """U - |V| by U - V and U + V."""
+        here = self.here(scope)
+        assert here is not None
+        addends = addends_of(here, term)
+        for p, a in enumerate(addends):
+            if a.op == "neg" and a.args[0].op == "fn" and a.args[0].value == "abs":
+                u, v = add(*addends[:p], *addends[p + 1 :]), a.args[0].args[0]
+                found = [self.prove(g, strict, scope, depth + 1) for g in (sub(u, v), add(u, v))]
+                if None not in found:
+                    rule = "strict_absolute_bound" if strict else "absolute_bound"
+                    cites = tuple(self.cite(n, scope) for n in found if n is not None)
+                    return self.add(Line(compared_to(term, strict), rule, (u, v), (), cites, scope.letters, scope.where))
+        return None
+
     def line(self, condition: Term, scope: Scope, parts: tuple[Part, ...], values: tuple[Term, ...] = ()) -> Line:
         return Line(condition, "combination", values, parts, (), scope.letters, scope.where)
 
-    def compare(self, term: Term, strict: bool, letters: tuple[Term, ...]) -> int | None:
+    def compare(self, term: Term, strict: bool, letters: tuple[Term, ...], where: Term = TRUE) -> int | None:
         """A line for `term >= 0` or `> 0` that takes one step only: a sign, or one combination of what is known."""
-        return self.prove(term, strict, Scope(letters), MAX_DEPTH)
+        return self.prove(term, strict, Scope(letters, where), MAX_DEPTH)
 
     def known_zero(self, here: Normal, term: Term) -> bool:
         return here.is_zero(here.poly(term))
@@ -251,6 +272,10 @@ def bared(here: Normal, poly: Poly, strict: bool) -> tuple[Term, Term, Poly]:
     return mul(*terms), mul(*factor), rest
 
 
+def compared_to(term: Term, strict: bool, other: Term = NOUGHT) -> Term:
+    return cmp(">" if strict else ">=", term, other)
+
+
 def addends_of(here: Normal, term: Term) -> list[Term]:
     """The terms of a sum as written, names unfolded where that shows a sum."""
     if term.op == "def":
@@ -263,24 +288,32 @@ def addends_of(here: Normal, term: Term) -> list[Term]:
 
 
 def by_combination(search: Search, goal: Goal) -> list[Part] | None:
-    """A combination of pieces, found by linear programming; squares join when the comparisons alone do not do."""
+    """A combination of pieces, found by linear programming after each kind of piece that joins."""
     here, letters = search.here(goal.scope), search.letters(goal.scope)
     assert here is not None
     if len(goal.poly) > MAX_MONOS:
         return None
-    pieces = [p for a in goal.addends if (p := weighed(search.board, here, Part(a), letters)) is not None]
     if goal.depth < MAX_DEPTH:
         bounds.suggest(search, goal)
+    known = search.known()
+    pieces = [p for a in goal.addends if (p := weighed(search.board, here, Part(a), letters)) is not None]
     monos = dict.fromkeys(sorted(goal.poly, key=mono_key))
-    for level in range(3):
-        if level:
-            targets = [m for m in monos if m]
-            pieces += from_comparisons(search.board, here, letters, search.known(), targets)
-            pieces += guard_pieces(search, here, letters, goal.scope, targets)
-        if level == 2:
-            pieces += squares(search.board, here, letters, [m for m in monos if m])
-        pieces = distinct(pieces)[:MAX_PIECES]
-        monos.update(dict.fromkeys(m for p in pieces for m in p.poly))
+    kinds: list[Callable[[list[Mono]], Iterable[Piece]]] = [
+        lambda targets: (),
+        lambda targets: from_comparisons(search.board, here, letters, known, targets),
+        lambda targets: guard_pieces(search, here, letters),
+        lambda targets: from_comparisons(search.board, here, letters, known, targets),
+        lambda targets: squares(search.board, here, letters, targets, goal.poly),
+        lambda targets: from_comparisons(search.board, here, letters, known, targets),
+        lambda targets: products(search, here, letters, known),
+    ]
+    for kind in kinds if goal.depth < MAX_DEPTH else kinds[:3]:
+        count = len(pieces)
+        new = (p for p in kind(list(monos)) if sum(m not in monos for m in p.poly) <= MAX_NEW)
+        pieces = distinct([*pieces, *islice(new, MAX_PIECES)])
+        if len(pieces) == count and count:
+            continue
+        monos.update(dict.fromkeys(m for p in pieces[count:] for m in p.poly))
         found = mixed(goal, [*pieces, *signed(here, monos)])
         if found is not None:
             return found
@@ -289,9 +322,7 @@ def by_combination(search: Search, goal: Goal) -> list[Part] | None:
     return None
 
 
-def guard_pieces(
-    search: Search, here: Normal, letters: frozenset[Term], scope: Scope, targets: list[Mono]
-) -> Iterator[Piece]:
+def guard_pieces(search: Search, here: Normal, letters: frozenset[Term]) -> Iterator[Piece]:
     """What the cases at hand say."""
     for g in here.guards:
         if g.op == "cmp" and not all(here.index_like(a) for a in g.args) and g.letters <= letters:
@@ -300,10 +331,26 @@ def guard_pieces(
                 yield piece
 
 
+def products(search: Search, here: Normal, letters: frozenset[Term], known: list[Known]) -> Iterator[Piece]:
+    """Products of two comparisons that speak of no letters of their own."""
+    plain = [p for k in known if not k.fact.letters and (p := weighed(search.board, here, Part(ONE, (Cite(k.number),)), letters))]
+    basic = [p.part for p in distinct([*plain, *guard_pieces(search, here, letters)]) if not p.free][:MAX_FACTORS]
+    for n, first in enumerate(basic):
+        for second in basic[n:]:
+            part = Part(mul(first.multiplier, second.multiplier), first.cites + second.cites)
+            piece = weighed(search.board, here, part, letters)
+            if piece is not None:
+                yield piece
+
+
 def distinct(pieces: Iterable[Piece]) -> list[Piece]:
+    """One of the pieces that differ by a positive number, a strict one where there is one."""
     seen: dict[object, Piece] = {}
     for p in pieces:
-        seen.setdefault(frozenset(p.poly.items()), p)
+        lead = abs(p.poly[min(p.poly, key=mono_key)])
+        slot = frozenset(scaled(p.poly, Fraction(1) / lead).items())
+        if slot not in seen or (p.strict and not seen[slot].strict):
+            seen[slot] = p
     return list(seen.values())
 
 
@@ -351,7 +398,7 @@ def compared(search: Search, goal: Goal, name: str, upper: Term, lower: Term, sc
     if below is None:
         return None
     rule = f"{name}_strictly_increasing" if goal.strict else f"{name}_increasing"
-    condition = cmp(">" if goal.strict else ">=", fn(name, upper), fn(name, lower))
+    condition = compared_to(fn(name, upper), goal.strict, fn(name, lower))
     cites = (search.cite(below, goal.scope), *((None,) if name in ("log", "sqrt") else ()))
     number = search.add(Line(condition, rule, (upper, lower), (), cites, goal.scope.letters, goal.scope.where))
     return None if number is None else [Part(scale, (search.cite(number, goal.scope),))]
@@ -381,7 +428,7 @@ def by_roots(search: Search, goal: Goal) -> list[Part] | None:
             continue
         rule = "strict_square_root_order" if goal.strict else "square_root_order"
         cites = (search.cite(base, goal.scope), search.cite(above, goal.scope))
-        condition = cmp(">" if goal.strict else ">=", u, v)
+        condition = compared_to(u, goal.strict, v)
         number = search.add(Line(condition, rule, (u, v), (), cites, goal.scope.letters, goal.scope.where))
         if number is not None:
             return [Part(ONE, (search.cite(number, goal.scope),))]
@@ -468,12 +515,12 @@ def by_cases(search: Search, goal: Goal) -> list[Part] | None:
                 continue
             number = search.prove(tied(cell, term), goal.strict, scope, goal.depth + 1)
             if number is not None and tied(cell, term) is not term:
-                condition = cmp(">" if goal.strict else ">=", term, NOUGHT)
+                condition = compared_to(term, goal.strict)
                 number = search.add(search.line(condition, scope, (Part(ONE, (search.cite(number, scope),)),)))
             if number is None:
                 return None
             cites.append(search.cite(number, scope))
-        condition = cmp(">" if goal.strict else ">=", term, NOUGHT)
+        condition = compared_to(term, goal.strict)
         line = Line(condition, "case_distinction", (test,), (), tuple(cites), goal.scope.letters, goal.scope.where)
         number = search.add(line)
         if number is not None:

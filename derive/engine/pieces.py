@@ -1,0 +1,315 @@
+"""Terms of known sign that may add up to a difference: known comparisons times what matches, and squares."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+
+from derive.kernel.normal import UNIT, Exponent, Mono, Normal, Poly, key, mono_key
+from derive.kernel.order import Board
+from derive.kernel.proof import Cite, Part, Rejected
+from derive.kernel.signs import NEG, POS, ZERO, Fact, sign
+from derive.kernel.sums import letters_of
+from derive.term import ONE, TRUE, TWO, Term, add, both, cmp, index, mul, neg, num, over, power, sub, substitute
+
+Factors = tuple[tuple[Term, Exponent], ...]
+ONE_SIDED = frozenset({POS, POS | ZERO, ZERO})
+MAX_LETTERS = 4
+SMALL = 4  # monomials of a goal for which squares with new cross terms are tried
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part with its normal form. It is not negative; `strict`: it is positive; `free`: it is 0."""
+
+    part: Part
+    poly: Poly
+    strict: bool = False
+    free: bool = False
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A monomial with its sums opened: factors, and the letters that are summed over."""
+
+    factors: Factors
+    bound: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A comparison that can be cited, by its number."""
+
+    number: int
+    fact: Fact
+
+    @property
+    def letters(self) -> list[Term]:
+        return sorted(self.fact.letters, key=key)
+
+
+def product(factors: Iterable[tuple[Term, Exponent]]) -> Term:
+    """The product of atoms to powers, as a term."""
+    ordered = sorted(factors, key=lambda p: key(p[0]))
+    return mul(*(a if e == 1 else power(a, e if isinstance(e, Term) else num(e)) for a, e in ordered))
+
+
+def opened(nf: Normal, mono: Mono, prefix: str = "!a", sizes: bool = False) -> Opened:
+    """The monomial with its positive sums opened, and with a letter for each factor n where `sizes` is set."""
+    factors, bound = dict(mono), []
+    while True:
+        found = next(
+            (
+                a
+                for a in sorted(factors, key=key)
+                if isinstance(factors[a], int) and factors[a] > 0 and (a.op == "sum" or (sizes and a.op == "size"))  # type: ignore[operator]
+            ),
+            None,
+        )
+        if found is None or len(bound) > MAX_LETTERS:
+            return Opened(tuple(sorted(factors.items(), key=lambda p: key(p[0]))), tuple(bound))
+        e = factors.pop(found)
+        if e > 1:  # type: ignore[operator]
+            factors[found] = e - 1  # type: ignore[operator]
+        axes = [k.value[1] for k in found.bound] if found.op == "sum" else [found.value]
+        new = [index(f"{prefix}{len(bound) + p}", axis) for p, axis in enumerate(axes)]
+        bound += new
+        if found.op == "sum":
+            body = nf.poly(substitute(found.args[0], dict(zip(found.bound, new, strict=True))))
+            if len(body) != 1 or found.args[1] is not TRUE:
+                raise Rejected("a sum that does not open into one product")
+            for a, f in next(iter(body)):
+                total = factors.get(a, 0) + f  # type: ignore[operator]
+                if total == 0:
+                    del factors[a]
+                else:
+                    factors[a] = total
+
+
+# -- known comparisons, multiplied and summed so that a monomial is met ----------------------------------------------
+
+
+def from_comparisons(
+    board: Board, here: Normal, letters: frozenset[Term], known: list[Known], targets: list[Mono]
+) -> Iterator[Piece]:
+    """Known comparisons times multipliers of known sign, each meeting one of the monomials."""
+    seen: set[object] = set()
+    spread = [t for m in targets if (t := _opened(here, m, "!a"))]
+    for k in known:
+        marked = {letter: index(f"?{p}", letter.value[1]) for p, letter in enumerate(k.letters)}
+        for lead in sorted(here.poly(substitute(k.fact.term, marked)), key=mono_key):
+            pattern = _opened(here, lead, "?@")
+            for target in spread if pattern else ():
+                assert pattern is not None
+                for part in _placed(k, marked, pattern, target, letters):
+                    if part not in seen:
+                        seen.add(part)
+                        piece = weighed(board, here, part, letters)
+                        if piece is not None:
+                            yield piece
+
+
+def _opened(here: Normal, mono: Mono, prefix: str, sizes: bool = False) -> Opened | None:
+    try:
+        return opened(here, mono, prefix, sizes)
+    except Rejected:
+        return None
+
+
+def weighed(board: Board, here: Normal, part: Part, letters: frozenset[Term]) -> Piece | None:
+    """The part as a piece, negated if it is not positive; None where its sign is not known."""
+    try:
+        value, signs = board.worth(here, part, letters)
+        if not signs & POS and signs & NEG:
+            part = Part(neg(part.multiplier), part.cites, part.over, part.where)
+            value, signs = board.worth(here, part, letters)
+        poly = here.poly(value)
+    except Rejected:
+        return None
+    return Piece(part, poly, signs == POS, signs == ZERO) if signs in ONE_SIDED and poly else None
+
+
+def _placed(
+    k: Known, marked: dict[Term, Term], pattern: Opened, target: Opened, letters: frozenset[Term]
+) -> Iterator[Part]:
+    for mapping, left in embeddings(pattern.factors, target.factors, {}):
+        bound = {mapping[b] for b in pattern.bound if b in mapping}
+        if len(bound) < len(pattern.bound) or not bound <= set(target.bound):
+            continue
+        if any(not bound.isdisjoint(letters_of(p)) for p in left):
+            continue
+        chosen = {letter: mapping.get(mark) for letter, mark in marked.items()}
+        if any(v is not None and not bound.isdisjoint(v.letters) for v in chosen.values()):
+            continue
+        outside = tuple(b for b in target.bound if b not in bound)
+        for complete in _completed(chosen, [*sorted(letters, key=key), *outside]):
+            guards = [substitute(g, complete) for g in k.fact.guards]
+            summed = both(*(g for g in guards if not g.letters.isdisjoint(outside)))
+            cite = Cite(k.number, tuple(sorted(complete.items(), key=lambda p: key(p[0]))))
+            yield Part(product(left), (cite,), outside, summed)
+
+
+def _completed(chosen: dict[Term, Term | None], pool: list[Term]) -> Iterator[dict[Term, Term]]:
+    """The mapping with the letters that no match gave taken from the pool."""
+    missing = next((k for k, v in chosen.items() if v is None), None)
+    if missing is None:
+        yield {k: v for k, v in chosen.items() if v is not None}
+        return
+    for letter in pool:
+        if letter.value[1] == missing.value[1]:
+            yield from _completed({**chosen, missing: letter}, pool)
+
+
+def embeddings(
+    pattern: Factors, target: Factors, mapping: dict[Term, Term]
+) -> Iterator[tuple[dict[Term, Term], Factors]]:
+    """Ways to find the pattern's factors among the target's, with what is left of the target."""
+    if not pattern:
+        yield mapping, target
+        return
+    (a, e), rest = pattern[0], pattern[1:]
+    for p, (b, f) in enumerate(target):
+        if isinstance(e, Term) or isinstance(f, Term):
+            fits, left = e is f, 0
+        else:
+            left = f - e
+            fits = left >= 0 if e > 0 else left <= 0
+        extended = unified(a, b, mapping) if fits else None
+        if extended is not None:
+            remaining = (*target[:p], *(((b, left),) if left else ()), *target[p + 1 :])
+            yield from embeddings(rest, remaining, extended)
+
+
+def unified(pattern: Term, term: Term, mapping: dict[Term, Term]) -> dict[Term, Term] | None:
+    """The mapping extended so that the pattern's `?` letters give the term; None where it cannot be."""
+    if pattern.op == "index" and pattern.value[0].startswith("?"):
+        old = mapping.get(pattern)
+        if old is not None:
+            return mapping if old is term else None
+        axis = term.value[1] if term.op == "index" else term.bound[0].value[1] if term.op == "argmax" else None
+        return {**mapping, pattern: term} if axis == pattern.value[1] else None
+    if pattern is term:
+        return mapping
+    shape = (pattern.op, pattern.value, pattern.bound, len(pattern.args))
+    if shape != (term.op, term.value, term.bound, len(term.args)):
+        return None
+    orders = permutations(term.args) if term.op in ("add", "mul", "delta") and len(term.args) <= 3 else [term.args]
+    for order in orders:
+        found: dict[Term, Term] | None = mapping
+        for a, b in zip(pattern.args, order, strict=True):
+            found = unified(a, b, found) if found is not None else None
+        if found is not None:
+            return found
+    return None
+
+
+# -- squares ---------------------------------------------------------------------------------------------------------
+
+
+def squares(
+    board: Board, here: Normal, letters: frozenset[Term], targets: list[Mono], core: Collection[Mono]
+) -> Iterator[Piece]:
+    """Squares of sums and of differences of two terms that share monomials with the targets, or both are in a small core."""
+    wanted = set(targets)
+    free = {o for m in core if len(core) <= SMALL and (o := _opened(here, m, "!a", sizes=True))}
+    seen: set[frozenset[object]] = set()
+    spread = [t for m in targets if (t := _opened(here, m, "!a", sizes=True)) and len(t.bound) <= MAX_LETTERS]
+    roots = [r for t in targets if (o := _opened(here, t, "!a")) for r in folded(o)]
+    for weight, root, outer in roots:
+        part = Part(mul(*weight, power(root, TWO)), (), outer)
+        piece = weighed(board, here, part, letters)
+        if piece is not None and frozenset(piece.poly.items()) not in seen:
+            seen.add(frozenset(piece.poly.items()))
+            yield piece
+    for p, first in enumerate(spread):
+        for second in spread[p:]:
+            for weight_, a, b in _halves(here, first, second):
+                cross = here.poly(over("sum", mul(product(weight_), product(a), product(b)), *first.bound))
+                if not (first in free and second in free) and not any(m in wanted for m in cross):
+                    continue
+                for side in (1, -1):
+                    base = (add if side == 1 else sub)(product(a), product(b))
+                    part = Part(mul(product(weight_), power(base, TWO)), (), first.bound)
+                    piece = weighed(board, here, part, letters)
+                    if piece is not None and frozenset(piece.poly.items()) not in seen:
+                        seen.add(frozenset(piece.poly.items()))
+                        yield piece
+
+
+def _halves(here: Normal, first: Opened, second: Opened) -> Iterator[tuple[Factors, Factors, Factors]]:
+    """Weight, p and q with first = weight * p**2 and second = weight * q**2, the letters of the second renamed."""
+    if sorted(k.value[1] for k in first.bound) != sorted(k.value[1] for k in second.bound):
+        return
+    for order in permutations(first.bound):
+        if any(a.value[1] != b.value[1] for a, b in zip(order, second.bound, strict=True)):
+            continue
+        mapping = dict(zip(second.bound, order, strict=True))
+        renamed = {here.canonical(substitute(a, mapping)): e for a, e in second.factors}
+        mine = dict(first.factors)
+        if renamed == mine or any(isinstance(e, Term) for e in (*mine.values(), *renamed.values())):
+            continue
+        weight: dict[Term, Exponent] = {}
+        sides: tuple[dict[Term, Exponent], dict[Term, Exponent]] = ({}, {})
+        for a in {**mine, **renamed}:
+            low = min(mine.get(a, 0), renamed.get(a, 0))  # type: ignore[type-var]
+            if low:
+                weight[a] = low
+            for table, side in zip((mine, renamed), sides, strict=True):
+                rest = Fraction(table.get(a, 0) - low)  # type: ignore[operator]
+                if rest:
+                    half = rest / 2
+                    side[a] = half.numerator if half.denominator == 1 else half
+                    if half.denominator != 1 and sign(here, a) & NEG:
+                        break
+            else:
+                continue
+            break
+        else:
+            yield tuple(weight.items()), tuple(sides[0].items()), tuple(sides[1].items())
+
+
+def folded(mono: Opened) -> Iterator[tuple[list[Term], Term, tuple[Term, ...]]]:
+    """Weight, root and outer letters where the monomial is sum(weight * root**2 for outer) with a sum as its root."""
+    for pairs in pairings(list(mono.bound)):
+        swap = {**dict(pairs), **{b: a for a, b in pairs}}
+        left, right = {a for a, _ in pairs}, {b for _, b in pairs}
+        here, there, weight = [], [], []
+        for a, e in mono.factors:
+            used = letters_of((a, e))
+            if used & left and used & right:
+                break
+            (here if used & left else there if used & right else weight).append((a, e))
+        else:
+            mirrored = {(substitute(a, swap), e) for a, e in here if not isinstance(e, Term)}
+            if pairs and mirrored == set(there) and len(mirrored) == len(here):
+                outer = tuple(k for k in mono.bound if k not in swap)
+                root = over("sum", product(here), *(a for a, _ in pairs))
+                yield ([product(weight)] if weight else []), root, outer
+
+
+def pairings(letters: list[Term]) -> Iterator[list[tuple[Term, Term]]]:
+    """All ways to put some of the letters into pairs of one axis."""
+    if not letters:
+        yield []
+        return
+    first, rest = letters[0], letters[1:]
+    yield from pairings(rest)
+    for p, other in enumerate(rest):
+        if other.value[1] == first.value[1]:
+            for more in pairings(rest[:p] + rest[p + 1 :]):
+                yield [(first, other), *more]
+
+
+def signed(here: Normal, monos: Iterable[Mono]) -> Iterator[Piece]:
+    """The monomials of known sign."""
+    for m in monos:
+        signs = here.mono_sign(m, 1)
+        if signs == ZERO or not signs & NEG:
+            yield Piece(Part(here.term({m: 1})), {m: 1}, signs == POS, signs == ZERO)
+        elif not signs & POS:
+            yield Piece(Part(here.term({m: -1})), {m: -1}, signs == NEG)
+
+
+__all__ = ["ONE", "UNIT", "Known", "Opened", "Piece", "cmp", "from_comparisons", "opened", "signed", "squares"]
