@@ -77,8 +77,9 @@ def lemma_sources(theory: Theory) -> dict[str, tuple[Theory, Theorem]]:
     return found
 
 
-def lemmas_of(theory: Theory, theorem: Theorem) -> list[Lemma]:
-    """The theorem's claims as lemmas for others, its own definitions unfolded."""
+def lemmas_of(theory: Theory, theorem: Theorem, user: Theory) -> list[Lemma]:
+    """The theorem's claims as lemmas for the user's theory, with all that they rest on, own definitions unfolded."""
+    rests_on = theorem.hypotheses + tuple(h for h in theory.hypotheses if h not in user.hypotheses)
     nf = Normal(theory.context(theorem))
     local = {d.name for d in theorem.definitions}
 
@@ -90,7 +91,7 @@ def lemmas_of(theory: Theory, theorem: Theorem) -> list[Lemma]:
         condition = claim.condition
         while condition.names & local:
             condition = transform(condition, unfold)
-        found.append(Lemma(theorem.name, condition, theorem.hypotheses, theorem.declarations, theorem.name, number))
+        found.append(Lemma(theorem.name, condition, rests_on, theorem.declarations, theorem.name, number))
     return found
 
 
@@ -100,7 +101,7 @@ def check_theorem(theory: Theory, theorem: Theorem, verdicts: dict[str, str], ti
     own: list[Lemma] = []
     sources = lemma_sources(theory)
     for number, claim in enumerate(theorem.claims, 1):
-        named = [lemma for name in claim.by if name in sources for lemma in lemmas_of(*sources[name])]
+        named = [lemma for name in claim.by if name in sources for lemma in lemmas_of(*sources[name], theory)]
         context = theory.context(theorem, (*own, *named))
         result = check_claim(claim, context, timeout)
         if result.account is not None:

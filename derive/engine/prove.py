@@ -36,7 +36,9 @@ def prove(claim: Term, context: Context, tick: Callable[[], None] | None = None)
             return Attempt(plain, check(plain, context, tick))
     except Rejected as why:
         return refused(why)
-    plain, gap, reason = identity(ground, claim)
+    plain, gap, reason = identity(ground, claim, False)
+    if plain is None and context.lemmas:  # earlier claims only where they are needed
+        plain, gap, reason = identity(ground, claim, True)
     uses = plain.steps[0].uses if plain is not None else ()
     shown = steps.derive(ground, claim, uses)
     for proof in (shown if shown is not None and len(shown.steps) > 1 else None, plain):
@@ -54,11 +56,11 @@ def refused(why: Rejected) -> Attempt:
     return Attempt(reason=why.reason, missing=why.condition if isinstance(why, Undefined) else None)
 
 
-def identity(ground: Ground, claim: Term) -> tuple[Proof | None, Term | None, str]:
+def identity(ground: Ground, claim: Term, lemmas: bool) -> tuple[Proof | None, Term | None, str]:
     """The equation as one step of algebra; where there is none, what is left of left - right, and why."""
     left, right = ground.claim.args
     try:
-        uses = known_sum(ground)
+        uses = known_sum(ground, lemmas)
         if uses is not None:
             return Proof(claim, (Step("algebra", right, uses=uses),)), None, ""
         gap = ground.full.term(add_to(dict(ground.full.poly(left)), ground.full.poly(right), -1))
@@ -67,21 +69,21 @@ def identity(ground: Ground, claim: Term) -> tuple[Proof | None, Term | None, st
     return None, gap, "no derivation was found"
 
 
-def known_sum(ground: Ground) -> tuple[Use, ...] | None:
+def known_sum(ground: Ground, lemmas: bool = True) -> tuple[Use, ...] | None:
     """The uses of known equations that add up to left - right: none where it is 0 by itself, None if there are none."""
     nf = ground.full
     left, right = ground.claim.args
     gap = add_to(dict(nf.poly(left)), nf.poly(right), -1)
-    return () if nf.is_zero(gap) else close_gap(nf, gap, equations(ground))
+    return () if nf.is_zero(gap) else close_gap(nf, gap, equations(ground, lemmas))
 
 
-def equations(ground: Ground) -> list[Equation]:
+def equations(ground: Ground, lemmas: bool = True) -> list[Equation]:
     """The hypotheses and lemmas that are equations."""
     found = []
     fixed = ground.context.letters
     for number, (left, right) in ground.equations.items():
         found.append(Equation("hypothesis", number, left, right, (left.letters | right.letters) - fixed))
-    for number, lemma in enumerate(ground.context.lemmas):
+    for number, lemma in enumerate(ground.context.lemmas if lemmas else ()):
         if (
             lemma.condition.op == "cmp"
             and lemma.condition.value == "=="

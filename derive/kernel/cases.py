@@ -19,6 +19,7 @@ from derive.kernel.poly import (
     Poly,
     add_to,
     constant,
+    divides,
     joined,
     key,
     leading,
@@ -30,6 +31,7 @@ from derive.kernel.poly import (
 )
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import (
+    ANY,
     NEG,
     POS,
     ZERO,
@@ -193,16 +195,44 @@ def order(self: Normal, i: Term, j: Term) -> Poly:
         return {}
     if i.op == "num" and j.op == "num":
         return {UNIT: 1} if i.value < j.value else {}
-    for g in self.guards:
-        if g.op == "cmp" and {g.args[0], g.args[1]} == {i, j} and g.value != "!=":
-            relation = g.value if g.args[0] is i else {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(g.value, g.value)
-            if relation == "<":
-                return {UNIT: 1}
-            if relation in (">", ">=", "=="):
-                return {}
+    known = self.known_orders()
+    if known and not consistent([*known, (i, j, True)]):
+        return {}
+    if known and not consistent([*known, (j, i, False)]):
+        return {UNIT: 1}
     if letter_key(i) < letter_key(j):
         return self.atom(where(cmp("<", i, j), ONE, NOUGHT))
     return add_to(add_to({UNIT: 1}, self.order(j, i), -1), self.delta(i, j), -1)
+
+
+Order = tuple[Term, Term, bool]  # i < j, or i <= j where the third is False
+
+
+def known_orders(self: Normal) -> list[Order]:
+    """What the guards say of the order of indices."""
+    found: list[Order] = []
+    for g in self.guards:
+        if g.op == "cmp" and g.value != "!=" and all(self.index_like(a) for a in g.args):
+            left, right = g.args if g.value in ("<", "<=", "==") else g.args[::-1]
+            found.append((left, right, g.value in ("<", ">")))
+            if g.value == "==":
+                found.append((right, left, False))
+    return found
+
+
+def consistent(orders: list[Order]) -> bool:
+    """Whether indices can stand in these orders: no circle with a strict part."""
+    longest: dict[tuple[Term, Term], bool] = {}
+    for i, j, strict in orders:
+        longest[i, j] = longest.get((i, j), False) or strict
+    nodes = {t for pair in longest for t in pair}
+    for k in nodes:
+        for i in nodes:
+            for j in nodes:
+                if (i, k) in longest and (k, j) in longest:
+                    strict = longest[i, k] or longest[k, j]
+                    longest[i, j] = longest.get((i, j), False) or strict
+    return not any(longest.get((i, i), False) for i in nodes)
 
 
 def positive(self: Normal, u: Poly) -> Poly:
@@ -226,9 +256,10 @@ def positive(self: Normal, u: Poly) -> Poly:
     content, rest = self.content(u, 1)
     if content or len(rest) == 1:
         return self.positive_product(content, rest)
-    if leading(u) < 0:
+    lead = u[min((m for m in u if m), key=mono_key)]  # the same for all thresholds of one expression
+    if lead < 0:
         return add_to(add_to({UNIT: 1}, self.positive(scaled(u, -1)), -1), self.zero(u), -1)
-    return self.atom(where(cmp(">", self.term(u), NOUGHT), ONE, NOUGHT))
+    return self.atom(where(cmp(">", self.term(scaled(u, Fraction(1) / lead)), NOUGHT), ONE, NOUGHT))
 
 
 def positive_product(self: Normal, content: Mono, rest: Poly) -> Poly:
@@ -282,7 +313,7 @@ def zero(self: Normal, u: Poly) -> Poly:
         content, _, rest = joined(content, rest)
     factors = [(a, self.poly(a) if a.op == "add" else None) for a, _ in sorted(content, key=lambda p: key(p[0]))]
     if len(rest) > 1 and not factors:
-        u = scaled(u, Fraction(1) / leading(u))
+        u = scaled(u, Fraction(1) / u[min((m for m in u if m), key=mono_key)])
         return self.atom(where(cmp("==", self.term(u), NOUGHT), ONE, NOUGHT))
     none: Poly = {UNIT: 1}  # the indicator that no factor is 0
     for a, inside in [*factors, *([(self.term(rest), rest)] if len(rest) > 1 else [])]:
@@ -332,43 +363,147 @@ def sided(self: Normal, u: Poly) -> Poly:
 
 
 def case_laws(self: Normal, mono: Mono, cases: list[Term]) -> Poly | None:
-    """What deltas and indicators do to the other factors of a monomial."""
+    """What deltas and indicators do to the other factors of a monomial; None where nothing is to be done."""
     for a in cases:
-        rest = mono - {(a, 1)}
-        if a.op == "delta":
-            i, j = a.args
-            old, new = (j, i) if j.op == "index" else (i, j)
-            if (
-                old.op == "index"
-                and old not in new.letters
-                and any(old in b.letters or isinstance(e, Term) and old in e.letters for b, e in rest)
-            ):
-                return self.mul(self.atom(a), self.rename_mono(frozenset(rest), {old: new}))
-            continue
-        relation, u = a.args[0].value, a.args[0].args[0]
-        if relation == "<":
-            i, j = a.args[0].args
-            if (where(cmp("<", j, i), ONE, NOUGHT), 1) in mono or (self.delta_atom(i, j), 1) in mono:
-                return {}
-        elif relation == ">" and any(self.excludes(u, b.args[0]) for b in cases if b is not a and b.op == "where"):
-            return {}
-        elif relation == ">" and any(self.implies(b.args[0], u) for b in cases if b is not a and b.op == "where"):
-            return self.finish(frozenset(rest))
-        elif relation == "==":
-            if (where(cmp(">", u, NOUGHT), ONE, NOUGHT), 1) in mono or any(b is u for b, _ in rest):
-                if self.steady or not any(b is u for b, _ in rest):
-                    return {}
-            if self.steady:
-                entry = self.solved(u)
-                if entry is not None and any(entry[0] in sums.atoms_inside(b) for b, _ in rest):
-                    replaced = {b: sums.swap_entry(b, *entry) for b, _ in rest}
-                    result = self.atom(a)
-                    for b, e in rest:
-                        part = self.poly(replaced[b])
-                        exponent = self.poly(sums.swap_entry(e, *entry)) if isinstance(e, Term) else {UNIT: e}
-                        result = self.mul(result, self.power(part, exponent))
-                    return result
+        rest = frozenset(mono - {(a, 1)})
+        relation = "delta" if a.op == "delta" else a.args[0].value
+        result = LAWS[relation](self, a, rest, [b for b in cases if b is not a])
+        if result is not None:
+            return result
     return None
+
+
+def delta_law(self: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
+    """delta(i, j) f(j) is delta(i, j) f(i); an entry of an index array gives way to a letter."""
+    old, new = a.args[::-1] if a.args[1].op == "index" else a.args
+    if new.op == "var" or old.op == "var":
+        old, new = (new, old) if new.op == "var" else (old, new)
+        if new.op != "index" or not any(old in sums.atoms_inside(b) for b, _ in rest):
+            return None
+        return self.mul(self.atom(a), self.exchanged(rest, old, new))
+    if old.op != "index" or old in new.letters or not any(old in sums.letters_of(p) for p in rest):
+        return None
+    return self.mul(self.atom(a), self.rename_mono(rest, {old: new}))
+
+
+def exchanged(self: Normal, mono: Mono, old: Term, new: Term) -> Poly:
+    """The monomial with an entry, written exactly so, replaced by an equal term."""
+    result: Poly = {UNIT: 1}
+    for b, e in mono:
+        exponent = self.poly(sums.swap_entry(e, old, new)) if isinstance(e, Term) else {UNIT: e}
+        result = self.mul(result, self.power(self.poly(sums.swap_entry(b, old, new)), exponent))
+    return result
+
+
+def order_law(self: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
+    """Orders of indices that cannot stand together, one that follows from the others, two bounds on a bound letter."""
+    i, j = a.args[0].args
+    orders = {b: (*b.args[0].args, True) for b in others if b.op == "where" and b.args[0].value == "<"}
+    ties = [(x, y, False) for b in others if b.op == "delta" for x, y in (b.args, b.args[::-1])]
+    if orders or ties:
+        known = [*self.known_orders(), *ties, (i, j, True)]
+        if not consistent([*known, *orders.values()]):
+            return {}
+        for b, (k, m, _) in orders.items():
+            without = [o for c, o in orders.items() if c is not b]
+            if not consistent([*known, *without, (m, k, False)]):
+                return self.finish(frozenset(rest | {(a, 1)}) - {(b, 1)})
+    for b, (k, m, _) in orders.items():
+        left = frozenset(rest - {(b, 1)})
+        if k is i and m is not j and _bound(i) and not _bound(j) and not _bound(m):  # [i < j][i < m]
+            first, tight, loose = self.order(j, m), a, b
+        elif m is j and k is not i and _bound(j) and not _bound(i) and not _bound(k):  # [i < j][k < j]
+            first, tight, loose = self.order(i, k), b, a
+        else:
+            continue
+        other = add_to({UNIT: 1}, first, -1)
+        return self.mul(self.finish(left), add_to(self.mul(first, self.atom(tight)), self.mul(other, self.atom(loose))))
+    return None
+
+
+def _bound(letter: Term) -> bool:
+    return bool(letter.op == "index" and letter.value[0][0] in "@$")
+
+
+def positive_law(self: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
+    """[u > 0] with another condition that excludes or implies it."""
+    u = a.args[0].args[0]
+    for b in others:
+        if b.op == "where":
+            if self.excludes(u, b.args[0]):
+                return {}
+            if self.implies(b.args[0], u):
+                return self.finish(rest)
+            if self.covers(u, b.args[0]):  # one of the two holds: u + c v > 0
+                either = add_to(add_to({UNIT: -1}, self.atom(a)), self.atom(b))
+                return self.mul(self.finish(frozenset(rest - {(b, 1)})), either)
+    return None
+
+
+def zero_law(self: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
+    """[u = 0] f is [u = 0] f at u = 0. Under a derivative only what needs no look at f."""
+    u = a.args[0].args[0]
+    for b in others:
+        if b.op == "where" and b.args[0].value in (">", "=="):
+            signs = self.where_zero(u, b.args[0].args[0])
+            wanted = POS if b.args[0].value == ">" else ZERO
+            if not signs & wanted:
+                return {}
+            if signs == wanted:
+                return self.finish(frozenset(rest | {(a, 1)}) - {(b, 1)})
+    if not self.steady:
+        return None
+    if any(b is u for b, _ in rest):
+        return {}
+    entry = self.solved(u)
+    if entry is not None:
+        seen = any(entry[0] in sums.atoms_inside(b) for b, _ in rest)
+        return self.mul(self.atom(a), self.exchanged(rest, *entry)) if seen else None
+    lead = self.own_monomial(u)
+    if lead is not None and divides(lead, rest):
+        poly = self.poly(u)
+        left = dict(rest)
+        for b, e in lead:
+            remaining = left[b] - e  # type: ignore[operator]  # `divides` saw numbers
+            if remaining:
+                left[b] = remaining
+            else:
+                del left[b]
+        value = scaled({m: c for m, c in poly.items() if m != lead}, -1 / Fraction(poly[lead]))
+        return self.mul(self.mul({frozenset(left.items()): 1}, value), self.atom(a))
+    return None
+
+
+def own_monomial(self: Normal, u: Term) -> Mono | None:
+    """A monomial of u with an atom that stands in no other monomial of it: solved for, it does not come back."""
+    poly = self.poly(u)
+    for mono in sorted(poly, key=mono_key):
+        if mono and all(isinstance(e, int) and e > 0 for _, e in mono):
+            for a, _ in mono:
+                if not any(a is b for m in poly if m is not mono for b, _ in m):
+                    return mono
+    return None
+
+
+def where_zero(self: Normal, u: Term, v: Term) -> int:
+    """The signs of v where u = 0: those of v - c u for the factors c that cancel a term."""
+    first, second = self.poly(u), self.poly(v)
+    result = ANY
+    for mono in sorted(set(first) & set(second), key=mono_key):
+        if mono:
+            signs = ZERO
+            for m, value in add_to(dict(second), first, -Fraction(second[mono]) / first[mono]).items():
+                signs = add_signs(signs, self.mono_sign(m, value))
+            result &= signs
+    return result
+
+
+LAWS: dict[str, Callable[[Normal, Term, Mono, list[Term]], Poly | None]] = {
+    "delta": delta_law,
+    "<": order_law,
+    ">": positive_law,
+    "==": zero_law,
+}
 
 
 def excludes(self: Normal, u: Term, other: Term) -> bool:
@@ -379,6 +514,11 @@ def excludes(self: Normal, u: Term, other: Term) -> bool:
 def implies(self: Normal, other: Term, u: Term) -> bool:
     """Whether v > 0 makes u > 0: u - c v >= 0 for some c > 0."""
     return other.value == ">" and any(not s & NEG for s in self.combined(u, other.args[0], -1))
+
+
+def covers(self: Normal, u: Term, other: Term) -> bool:
+    """Whether u > 0 or the other condition, v > 0, must hold: u + c v > 0 for some c > 0."""
+    return other.value == ">" and any(s == POS for s in self.combined(u, other.args[0], 1))
 
 
 def combined(self: Normal, u: Term, v: Term, side: int) -> list[int]:

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from derive.kernel.check import check
+from derive.kernel import moments
+from derive.kernel.check import check, pure_index, well_formed
 from derive.kernel.context import Context, Declaration, Definition, Law, Lemma
-from derive.kernel.proof import Account, Proof, Rejected, Step, Use
-from derive.term import BINDERS, TRUE, Term, make
+from derive.kernel.normal import Normal
+from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected, Step, Use
+from derive.term import BINDERS, TRUE, Term, alike, make
 
 FORMAT = "derive-certificate"
 VERSION = 1
@@ -25,6 +28,7 @@ PLAIN = frozenset(
     "add mul neg div pow delta where diff E Var Cov and or not true false holds list".split()
 )  # operators with arguments alone
 MAX_DEPTH = 2000
+NUMBER = re.compile(r"-?[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")  # longer ones are nothing that a proof holds
 
 
 def encode(term: Term) -> list[Any]:
@@ -50,10 +54,9 @@ def decode(data: Any, depth: int = 0) -> Term:
         raise Rejected("a term is a list that begins with its operator")
     op, rest = data[0], data[1:]
     if op == "num":
-        try:
-            return make("num", (), Fraction(_text(rest, 0)))
-        except (ValueError, ZeroDivisionError):
-            raise Rejected(f"{rest[0]} is not a rational number") from None
+        if not NUMBER.fullmatch(_text(rest, 0)):
+            raise Rejected("that is not a rational number in lowest terms")
+        return make("num", (), Fraction(rest[0]))
     if op == "index":
         return make("index", (), (_text(rest, 0), _text(rest, 1)))
     if op == "diff":
@@ -130,13 +133,42 @@ def _declaration(d: Declaration) -> dict[str, Any]:
     return {"name": d.name, "kind": d.kind, "axes": list(d.axes), "over": d.over, "law": law, "letters": letters}
 
 
+def _pairs(letters: Iterable[tuple[Term, Term]]) -> list[list[Any]]:
+    return [[encode(a), encode(b)] for a, b in letters]
+
+
 def _use(use: Use) -> dict[str, Any]:
     return {
         "kind": use.kind,
         "number": use.number,
-        "letters": [[encode(a), encode(b)] for a, b in use.letters],
+        "letters": _pairs(use.letters),
         "multiplier": None if use.multiplier is None else encode(use.multiplier),
         "over": [list(k.value) for k in use.over],
+    }
+
+
+def _cite(cite: Cite | None) -> dict[str, Any] | None:
+    return None if cite is None else {"line": cite.line, "letters": _pairs(cite.letters)}
+
+
+def _line(line: Line) -> dict[str, Any]:
+    return {
+        "condition": encode(line.condition),
+        "rule": line.rule,
+        "values": [encode(v) for v in line.values],
+        "parts": [
+            {
+                "multiplier": encode(p.multiplier),
+                "cites": [_cite(c) for c in p.cites],
+                "over": [list(k.value) for k in p.over],
+                "where": encode(p.where),
+            }
+            for p in line.parts
+        ],
+        "cites": [_cite(c) for c in line.cites],
+        "letters": [list(k.value) for k in line.letters],
+        "where": encode(line.where),
+        "uses": [_use(u) for u in line.uses],
     }
 
 
@@ -157,6 +189,7 @@ def encode_proof(proof: Proof, account: Account) -> dict[str, Any]:
             for s, why in zip(proof.steps, reasons, strict=False)
         ],
         "uses": [_use(u) for u in proof.uses],
+        "lines": [_line(line) for line in proof.lines],
         "obligations": [{"condition": encode(c.condition), "reason": c.reason} for c in account.obligations],
         "domain": [encode(c) for c in account.domain],
     }
@@ -195,17 +228,16 @@ def verify(data: Any) -> list[Replay]:
     text, theorems = data.get("text"), data.get("theorems")
     if not isinstance(text, str) or not isinstance(theorems, list):
         raise Rejected("a certificate has a text and theorems")
-    if hashlib.sha256(text.encode()).hexdigest() != data.get("sha256"):
+    if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != data.get("sha256"):
         raise Rejected("the text is not the one that was certified: its SHA-256 differs")
     found: list[Replay] = []
-    proved: dict[tuple[str, int], Any] = {}
+    proved: dict[str, list[tuple[Term, Context]]] = {}
     for theorem in theorems:
-        claims = _part(theorem, "claims", list)
-        for number, claim in enumerate(claims, 1):
-            name, statement = _part(theorem, "name", str), _part(claim, "statement", str)
+        name = _part(theorem, "name", str)
+        for number, claim in enumerate(_part(theorem, "claims", list), 1):
+            statement = _part(claim, "statement", str)
             try:
-                _replay(claim, proved)
-                proved[name, number] = (claim["claim"], claim["context"]["hypotheses"])
+                proved.setdefault(name, []).append(_replay(claim, proved))
                 found.append(Replay(name, number, statement, True, None))
             except Rejected as why:
                 found.append(Replay(name, number, statement, False, str(why)))
@@ -215,63 +247,132 @@ def verify(data: Any) -> list[Replay]:
 
 
 def _part(data: Any, name: str, kind: type) -> Any:
-    if not isinstance(data, dict) or not isinstance(data.get(name), kind):
+    found = data.get(name) if isinstance(data, dict) else None
+    if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
         raise Rejected(f"{name} is missing or malformed")
-    return data[name]
+    return found
 
 
-def _replay(claim: Any, proved: dict[tuple[str, int], Any]) -> None:
-    context_data = _part(claim, "context", dict)
-    context = decode_context(context_data)
-    sealed = {k: v for k, v in claim.items() if k != "digest"}
-    if digest(sealed) != claim.get("digest"):
+def _replay(claim: Any, proved: dict[str, list[tuple[Term, Context]]]) -> tuple[Term, Context]:
+    """The claim and what it rests on, its proof accepted."""
+    if digest({k: v for k, v in claim.items() if k != "digest"}) != claim.get("digest"):
         raise Rejected("the statement, the hypotheses or the steps were edited after they were certified")
-    for lemma in _part(context_data, "lemmas", list):
-        source = proved.get((_part(lemma, "theorem", str), _part(lemma, "claim", int)))
-        if source is None or source[0] != lemma["condition"]:
-            raise Rejected(f"the lemma {lemma['name']} is not proved before")
-        if any(h not in lemma["hypotheses"] for h in source[1] if h not in context_data["hypotheses"]):
-            raise Rejected(f"the lemma {lemma['name']} has lost a hypothesis")
+    context = decode_context(_part(claim, "context", dict))
     condition = decode(_part(claim, "claim", list))
     if claim.get("kind") == "example":
         from derive.kernel import examples
 
         examples.decide(condition, context)
+        return condition, context
+    data = _part(claim, "proof", dict)
+    proof = replace(decode_proof(data), claim=condition)
+    uses = [u for part in (*proof.steps, proof, *proof.lines) for u in part.uses]  # type: ignore[attr-defined]
+    for number in sorted({u.number for u in uses if u.kind != "hypothesis" and 0 <= u.number < len(context.lemmas)}):
+        _covered(context.lemmas[number], context, proved)
+    again = encode_proof(proof, check(proof, context))
+    for part in ("free_letters", "domain", "obligations"):
+        if _conditions(again[part]) != _conditions(data.get(part)):
+            raise Rejected(f"the certificate names other {part.replace('_', ' ')} than the kernel found")
+    for number, (step, other) in enumerate(zip(again["steps"], data["steps"], strict=True), 1):
+        if _conditions(step["conditions"]) != _conditions(other.get("conditions")):
+            raise Rejected("the certificate names other side conditions than the kernel found", number)
+    return condition, context
+
+
+def _conditions(listed: Any) -> Any:
+    """The conditions without the reasons in words."""
+    return [c.get("condition") if isinstance(c, dict) else c for c in listed] if isinstance(listed, list) else None
+
+
+def _tables(context: Context) -> tuple[dict[str, Any], ...]:
+    return context.declarations, context.definitions
+
+
+def _covered(lemma: Lemma, context: Context, proved: dict[str, list[tuple[Term, Context]]]) -> None:
+    """Raises Rejected unless the lemma is a claim proved before, of the same names, with all its hypotheses."""
+    here, fixed = Normal(context), context.letters
+    wanted = here.opened(lemma.condition)
+    given = [here.opened(h) for h in lemma.hypotheses]
+    shared = [here.opened(h) for h in context.hypotheses]
+    for condition, source in proved.get(lemma.theorem, ()):
+        there = Normal(source)
+        if not alike(there.opened(condition), wanted):
+            continue
+        for name in _reached(source, [wanted, *(there.opened(h) for h in source.hypotheses)]):
+            if any(a.get(name) != b.get(name) for a, b in zip(_tables(source), _tables(context), strict=True)):
+                raise Rejected(f"the lemma {lemma.name} speaks of another {name}")
+        for h in source.hypotheses:
+            opened = there.opened(h)
+            # What is said of indices alone is met at each instance; what is said of all letters must be so here too.
+            everywhere = not pure_index(h, source) and fixed & h.letters <= source.letters
+            if not any(alike(opened, g) for g in (*given, *(shared if everywhere else ()))):
+                raise Rejected(f"the lemma {lemma.name} has lost a hypothesis")
         return
-    check(replace(decode_proof(_part(claim, "proof", dict)), claim=condition), context)
+    raise Rejected(f"the lemma {lemma.name} is not proved before")
 
 
 def decode_context(data: dict[str, Any]) -> Context:
-    declarations = {d.name: d for d in map(_declared, _part(data, "declarations", list))}
-    definitions: dict[str, Definition] = {}
-    for d in _part(data, "definitions", list):
-        made_definition = Definition(
-            _part(d, "name", str), _letters(_part(d, "letters", list)), decode(_part(d, "body", list))
-        )
-        if made_definition.name in declarations or made_definition.name in definitions:
-            raise Rejected(f"{made_definition.name} is defined twice")
-        if not made_definition.body.names <= set(declarations) | set(definitions):
-            raise Rejected(f"{made_definition.name} rests on something that is not defined before it")
-        if not made_definition.body.letters <= set(made_definition.letters) | _fixed(data):
-            raise Rejected(f"the value of {made_definition.name} has a letter that is none of its own")
-        definitions[made_definition.name] = made_definition
-    return Context(
+    """What a claim rests on. Raises Rejected unless its parts fit together."""
+    declared = [_declared(d) for d in _part(data, "declarations", list)]
+    defined = [
+        Definition(_part(d, "name", str), _letters(_part(d, "letters", list)), decode(_part(d, "body", list)))
+        for d in _part(data, "definitions", list)
+    ]
+    context = Context(
         tuple(_texts(_part(data, "axes", list))),
-        declarations,
-        definitions,
+        {d.name: d for d in declared},
+        {d.name: d for d in defined},
         tuple(decode(h) for h in _part(data, "hypotheses", list)),
         tuple(_lemma(m) for m in _part(data, "lemmas", list)),
-        frozenset(_fixed(data)),
+        frozenset(_letters(_part(data, "letters", list))),
     )
+    if len({*context.declarations, *context.definitions}) < len(declared) + len(defined):
+        raise Rejected("a name is declared or defined twice")
+    sound(context)
+    return context
+
+
+PARAMETERS = {"random": 2, "normal": 2, "uniform": 2, "bernoulli": 1, "rademacher": 0}
+KINDS = frozenset({"real", "positive", "nonnegative", "integer", "bit", "index", "random"})
+
+
+def sound(context: Context) -> None:
+    """Raises Rejected unless every declaration says what its kind needs, and nothing rests on itself."""
+    axes = set(context.axes)
+    for d in (*context.declarations.values(), *(v for m in context.lemmas for v in m.variables)):
+        law, over = d.law, {*d.axes, *(() if d.over is None else (d.over,))}
+        if d.kind not in KINDS or not over <= axes or (d.over is not None) != (d.kind == "index"):
+            raise Rejected(f"{d.name} is not declared as it should be")
+        if (law is not None) != (d.kind == "random") or law and PARAMETERS.get(law.family) != len(law.parameters):
+            raise Rejected(f"the law of {d.name} is none")
+        if law is not None and tuple(k.value[1] for k in d.letters) != d.axes:
+            raise Rejected(f"the law of {d.name} has other letters than its axes")
+    before = set(context.declarations)
+    for f in context.definitions.values():
+        if not f.body.names <= before or not f.body.letters <= {*f.letters, *context.letters}:
+            raise Rejected(f"{f.name} rests on something that is not defined before it, or on a letter not its own")
+        before.add(f.name)
+        well_formed(f.body, context)
+    nf = Normal(context)
+    for d in context.declarations.values():
+        for p in () if d.law is None else d.law.parameters:
+            well_formed(p, context)
+            if moments.random_names(nf, nf.opened(p)) or not p.letters <= {*d.letters, *context.letters}:
+                raise Rejected(f"the law of {d.name} rests on a random name, or on a letter not its own")
+    for h in (*context.hypotheses, *(c for m in context.lemmas for c in (m.condition, *m.hypotheses))):
+        if h.op != "cmp" or h.args[-1].op != "list":  # `z == [2, 1]` is judged where examples are
+            well_formed(h, context)
 
 
 def _declared(data: Any) -> Declaration:
     name, kind, axes = _part(data, "name", str), _part(data, "kind", str), _texts(_part(data, "axes", list))
-    law = data.get("law")
+    law, ranges = data.get("law"), data.get("over")
+    if ranges is not None and not isinstance(ranges, str):
+        raise Rejected("an index ranges over an axis")
     made = None
     if law is not None:
         made = Law(_part(law, "family", str), tuple(decode(p) for p in _part(law, "parameters", list)))
-    return Declaration(name, kind, tuple(axes), data.get("over"), made, _letters(_part(data, "letters", list)))
+    return Declaration(name, kind, tuple(axes), ranges, made, _letters(_part(data, "letters", list)))
 
 
 def _lemma(data: Any) -> Lemma:
@@ -285,10 +386,6 @@ def _lemma(data: Any) -> Lemma:
     )
 
 
-def _fixed(data: dict[str, Any]) -> set[Term]:
-    return set(_letters(_part(data, "letters", list)))
-
-
 def _texts(data: list[Any]) -> list[str]:
     return [_text(data, p) for p in range(len(data))]
 
@@ -298,30 +395,73 @@ def _letters(data: list[Any]) -> tuple[Term, ...]:
 
 
 def decode_proof(data: dict[str, Any]) -> Proof:
-    steps: list[Step] = []
-    for s in _part(data, "steps", list):
-        path = _part(s, "path", list)
-        if not all(isinstance(p, int) and not isinstance(p, bool) for p in path):
-            raise Rejected("a path is a list of argument numbers", len(steps) + 1)
-        try:
-            uses = tuple(decode_use(u) for u in _part(s, "uses", list))
-            after = decode(_part(s, "after", list))
-        except Rejected as why:
-            raise Rejected(why.reason, len(steps) + 1) from None
-        steps.append(Step(_part(s, "rule", str), after, tuple(path), bool(s.get("reverse")), uses))
-    uses = tuple(decode_use(u) for u in _part(data, "uses", list))
-    return Proof(TRUE, tuple(steps), uses)
+    """The steps and lines. Raises Rejected with the number of the first that is none."""
+    steps = [_numbered(n, _step, s) for n, s in enumerate(_part(data, "steps", list), 1)]
+    lines = [_numbered(n, _decoded_line, m) for n, m in enumerate(_part(data, "lines", list), len(steps) + 1)]
+    return Proof(TRUE, tuple(steps), _uses(data), tuple(lines))
 
 
-def decode_use(data: Any) -> Use:
+def _numbered(number: int, decoder: Callable[[Any], Any], data: Any) -> Any:
+    try:
+        return decoder(data)
+    except Rejected as why:
+        raise Rejected(why.reason, number) from None
+
+
+def _step(data: Any) -> Step:
+    path = _part(data, "path", list)
+    if not all(isinstance(p, int) and not isinstance(p, bool) for p in path):
+        raise Rejected("a path is a list of argument numbers")
+    after, reverse = decode(_part(data, "after", list)), _part(data, "reverse", bool)
+    return Step(_part(data, "rule", str), after, tuple(path), reverse, _uses(data))
+
+
+def _decoded_line(data: Any) -> Line:
+    parts = [
+        Part(
+            decode(_part(p, "multiplier", list)),
+            tuple(_decoded_cite(c) for c in _part(p, "cites", list)),
+            _letters(_part(p, "over", list)),
+            decode(_part(p, "where", list)),
+        )
+        for p in _part(data, "parts", list)
+    ]
+    return Line(
+        decode(_part(data, "condition", list)),
+        _part(data, "rule", str),
+        tuple(decode(v) for v in _part(data, "values", list)),
+        tuple(parts),
+        tuple(None if c is None else _decoded_cite(c) for c in _part(data, "cites", list)),
+        _letters(_part(data, "letters", list)),
+        decode(_part(data, "where", list)),
+        _uses(data),
+    )
+
+
+def _decoded_cite(data: Any) -> Cite:
+    return Cite(_part(data, "line", int), _decoded_pairs(data))
+
+
+def _decoded_pairs(data: Any) -> tuple[tuple[Term, Term], ...]:
     pairs = _part(data, "letters", list)
     if not all(isinstance(p, list) and len(p) == 2 for p in pairs):
         raise Rejected("an instance is a list of pairs of letters")
-    multiplier = data.get("multiplier")
+    found = tuple((decode(a), decode(b)) for a, b in pairs)
+    if any(k.op != "index" for k, _ in found):
+        raise Rejected("an instance replaces letters")
+    return found
+
+
+def _uses(data: Any) -> tuple[Use, ...]:
+    return tuple(decode_use(u) for u in _part(data, "uses", list))
+
+
+def decode_use(data: Any) -> Use:
+    letters, multiplier = _decoded_pairs(data), data.get("multiplier")
     return Use(
         _part(data, "kind", str),
         _part(data, "number", int),
-        tuple((decode(a), decode(b)) for a, b in pairs),
+        letters,
         (),
         None if multiplier is None else decode(multiplier),
         _letters(_part(data, "over", list)),

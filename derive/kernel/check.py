@@ -131,6 +131,10 @@ def check(proof: Proof, context: Context, tick: Callable[[], None] | None = None
             raise Rejected(why.reason, number) from None
         account.conditions.append(tuple(conditions))
         current = step.after
+        if number < len(proof.steps):  # algebra reads sqrt(x)**2 as x: each line must be defined where the left side is
+            for need in domain.needs(ground.plain, current):
+                if domain.reason(ground.full, need, ground.known) is None:
+                    raise Rejected("this line may be undefined where the left side is not", number)
     if claim.value == "==":
         if not alike(current, right):
             raise Rejected("the last step does not give the right side")

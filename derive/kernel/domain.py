@@ -49,6 +49,7 @@ class Need:
     letters: tuple[Term, ...] = ()
     guards: tuple[Term, ...] = ()
     implied: bool = True
+    sure: bool = True  # whether the term has the need at all, or only may have it
 
 
 class Walk:
@@ -70,7 +71,7 @@ class Walk:
             implied = implied and condition.op == "cmp" and still == guards
             guards = still
             if by is not None:
-                condition = replaced(condition, name, letters, by)
+                condition = replaced(self.nf, condition, name, letters, by)
         self.found[Need(condition, scope.letters, guards, implied)] = None
 
     def letter(self, old: Term) -> Term:
@@ -78,12 +79,12 @@ class Walk:
         return index(f"{self.prefix}{self.count}", old.value[1])
 
 
-def replaced(condition: Term, name: str, letters: tuple[Term, ...], by: Term) -> Term:
+def replaced(nf: Normal, condition: Term, name: str, letters: tuple[Term, ...], by: Term) -> Term:
     """What a condition says of an expression in which entries are replaced."""
-    if name not in condition.names or condition.op in ("E", "Var", "Cov", "any", "all"):
+    if not depends(nf, condition, name):
         return condition
     if condition.op in ("cmp", "and", "or", "not"):
-        return rebuild(condition, [replaced(a, name, letters, by) for a in condition.args])
+        return rebuild(condition, [replaced(nf, a, name, letters, by) for a in condition.args])
     return make("at", (condition, by), name, letters)
 
 
@@ -132,9 +133,10 @@ def _visit(w: Walk, t: Term, scope: Scope) -> None:
         letters = tuple(w.letter(k) for k in t.bound)
         by = substitute(args[1], dict(zip(t.bound, letters, strict=True)))
         inner = Walk(w.nf, w.prefix + "'")
-        _visit(inner, by, scope.with_(letters=scope.letters + letters))
+        if depends(w.nf, args[0], t.value):  # else nothing is replaced
+            _visit(inner, by, scope.with_(letters=scope.letters + letters))
         for need in inner.found:  # which entries are replaced is not looked at, so these are no facts
-            w.found[Need(need.condition, need.letters, need.guards, False)] = None
+            w.found[Need(need.condition, need.letters, need.guards, False, False)] = None
         _visit(w, args[0], scope.with_(moved=(*scope.moved, (t.value, t.bound, args[1]))))
     elif op == "limit":
         _limit(w, t, scope)
@@ -377,7 +379,7 @@ def reason(nf: Normal, need: Need, known: Iterable[Need]) -> str | None:
     if condition.op == "any" and _filter_nonempty(condition):
         return "the filter leaves something"
     for other in known:
-        if other.condition.op == condition.op and not other.guards and _same_special(here, other, need):
+        if other.sure and other.condition.op == condition.op and not other.guards and _same_special(here, other, need):
             return "the left side needs it too"
     return None
 

@@ -52,6 +52,7 @@ def install(self: Normal) -> None:
     """Bring the facts to normal form, the sizes' bounds first since they change the form of the rest."""
     for fact in self.raw_facts:
         self.bound_size(fact)
+        self.symmetry(fact)
     # Two rounds: the first facts may change the normal form of the later ones, and theirs of the first.
     for _ in range(2):
         self.forget()
@@ -90,6 +91,34 @@ def bound_size(self: Normal, fact: Fact) -> None:
             self.lows[sizes[0]] = max(self.lows.get(sizes[0], 1), int(bound))
             self.memo.clear()
             self.signs.clear()
+
+
+def symmetry(self: Normal, fact: Fact) -> None:
+    """Take from a fact such as A[i, j] - A[j, i] = 0, for all i and j, the order of subscripts that it leaves free."""
+    poly = self.poly(fact.term) if fact.signs == ZERO and not fact.guards else {}
+    if len(poly) != 2 or not all(len(m) == 1 for m in poly):
+        return
+    ((one, e),), ((other, f),) = poly
+    if e != 1 or f != 1 or one.op != "var" or other.op != "var" or one.value != other.value:
+        return
+    ratio = -Fraction(poly[frozenset({(other, 1)})]) / poly[frozenset({(one, 1)})]  # one == ratio * other
+    free = all(a.op == "index" and a in fact.letters for a in one.args) and len(set(one.args)) == len(one.args)
+    if free and set(one.args) == set(other.args) and ratio in (1, -1):
+        places = tuple(one.args.index(a) for a in other.args)
+        if tuple(places[p] for p in places) == tuple(range(len(places))):  # its own inverse
+            self.symmetries.setdefault(one.value, []).append((places, int(ratio)))
+            self.memo.clear()
+
+
+def contradicted(self: Normal) -> bool:
+    """Whether two of the facts that hold here exclude each other."""
+    for fact in self.raw_facts:
+        if not fact.letters and self.allowed(fact, {}):
+            term = self.canonical(fact.term)
+            signs = sign(self, term) if term.op == "num" else self.facts_about(term, strict=True)
+            if not signs & fact.signs:
+                return True
+    return False
 
 
 def forget(self: Normal) -> None:
@@ -149,8 +178,8 @@ def least(self: Normal, size: Term) -> int:
     return self.lows.get(size, 1)
 
 
-def facts_about(self: Normal, term: Term) -> int:
-    """The signs that the facts leave to the term."""
+def facts_about(self: Normal, term: Term, strict: bool = False) -> int:
+    """The signs that the facts leave to the term; if they contradict each other, none (`strict`) or any."""
     result = ANY
     for fact in self.facts.get(key(term)[0], ()):
         mapping = self.instance(fact, term)
@@ -161,7 +190,7 @@ def facts_about(self: Normal, term: Term) -> int:
             result &= order_part(self, term)
         if term.op in ("add", "mul") and any(a.op == "size" for m in self.poly(term) for a, _ in m):
             result &= shifted_sizes(self, term)
-    return result or ANY
+    return result if strict else result or ANY
 
 
 def instance(self: Normal, fact: Fact, term: Term) -> dict[Term, Term] | None:

@@ -52,6 +52,7 @@ FLAT = Fraction(1000)  # an order that any exponentially small error has
 MAX_POWER = 60  # that is multiplied out
 H = var("$h")  # the distance; coefficients hold it as log h alone
 LOG_H: Poly = {frozenset({(fn("log", H), 1)}): 1}
+KINDS = ("real", "positive", "nonnegative")  # of a variable that tends to a point
 SIDES = {"+": (1,), "-": (-1,), "": (1, -1)}
 # Functions in cases, and those with a Taylor series where the argument has one of these signs.
 CASES: dict[str, Callable[..., Term]] = {
@@ -109,8 +110,7 @@ def exists(nf: Normal, term: Term) -> bool:
 def limit(nf: Normal, body: Term, variable: Term, point: Term, side: int) -> Poly:
     """The limit from one side: the variable is the point + side * h. Raises Unknown where no rule gives it."""
     declaration = nf.context.declarations.get(variable.value)
-    kinds = ("real", "positive", "nonnegative", *(("integer",) if point in (OO, neg(OO)) else ()))
-    if variable.args or declaration is None or declaration.kind not in kinds or depends(nf, point, variable.value):
+    if declaration is None or declaration.kind not in KINDS or variable.args or depends(nf, point, variable.value):
         raise Unknown
     for length in LENGTHS:
         try:
@@ -201,9 +201,10 @@ class Expansion:
             apart = nf.under(cmp("!=", i, j))
             signs &= both_ways(nf, substitute(term, {i: j})) | (both_ways(apart, term) if apart else 0)
         for top in (t for t in subterms(term) if t.op == "argmax" and t.args[1] is TRUE and len(t.bound) == 1):
-            for k in term.letters:
-                if k.value[1] == top.bound[0].value[1]:
-                    signs &= self.below(poly, *(substitute(top.args[0], {top.bound[0]: t}) for t in (top, k)))
+            letters = {k for k in term.letters if k.value[1] == top.bound[0].value[1]}
+            fixed = {a for t in subterms(term) if t.op == "var" for a in t.args if a.op == "num"}
+            for k in letters | fixed:
+                signs &= self.below(poly, *(substitute(top.args[0], {top.bound[0]: t}) for t in (top, k)))
         return signs
 
     def below(self, poly: Poly, largest: Term, other: Term) -> int:

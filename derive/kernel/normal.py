@@ -95,6 +95,7 @@ class Normal:
         self.renamed: dict[tuple[Term, tuple[tuple[Term, Term], ...]], Poly] = {}
         self.unfolded: dict[Term, Term] = {}
         self.lows: dict[Term, int] = {}
+        self.symmetries: dict[str, list[tuple[tuple[int, ...], int]]] = {}
         self.sums: dict[tuple[frozenset[Term], Mono], Poly] = {}
         self.cumulants: dict[tuple[Term, int], Poly] = {}
         self.partitions: dict[tuple[Term, ...], Poly] = {}
@@ -115,7 +116,8 @@ class Normal:
             return self
         if new not in self.inner:
             dead = any(constant(self.condition(g)) == 0 for g in new)
-            self.inner[new] = None if dead else self.child(new)
+            made = None if dead else self.child(new)
+            self.inner[new] = made if made is not None and by_case.consistent(made.known_orders()) else None
         return self.inner[new]
 
     def child(self, guards: tuple[Term, ...]) -> Normal:
@@ -143,7 +145,7 @@ class Normal:
                 if new is not old:
                     made.ties = {k: new if v is old else v for k, v in made.ties.items()} | {old: new}
         made.facts = {k: list(v) for k, v in self.facts.items()}
-        made.orders, made.lows = list(self.orders), dict(self.lows)
+        made.orders, made.lows, made.symmetries = list(self.orders), dict(self.lows), self.symmetries
         for fact in facts:
             made.bound_size(fact)
             made.record(fact)
@@ -252,6 +254,8 @@ class Normal:
             elif cell.value == "==" and (entry := self.solved(cell.args[0])) is not None:
                 term = sums.swap_entry(term, *entry)
             here.refresh()
+            if here.contradicted():
+                continue
             part = here.poly(term)
             if part == poly or not here.is_zero(part, depth - 1):
                 return False
@@ -329,7 +333,7 @@ class Normal:
                 return self.atom(make("def", [self.subscript(a) for a in args], term.value))
             return self.poly(self.unfold(term))
         if op == "var":
-            return self.atom(make("var", [self.subscript(a) for a in args], term.value))
+            return self.entry(make("var", [self.subscript(a) for a in args], term.value))
         if op in ("size", "const", "index"):
             return self.atom(term)
         if op == "argmax":
@@ -361,6 +365,17 @@ class Normal:
 
             return limits.normal(self, term)
         raise Rejected(f"{op} has no value")
+
+    def entry(self, term: Term) -> Poly:
+        """An entry of an array; of one that a hypothesis says to be (anti)symmetric, with its subscripts in order."""
+        for places, side in self.symmetries.get(term.value, ()):
+            turned = make("var", [term.args[p] for p in places], term.value)
+            if turned is term:
+                if side < 0:  # K[i, i] == -K[i, i]
+                    return {}
+            elif [letter_key(a) for a in turned.args] < [letter_key(a) for a in term.args]:
+                return scaled(self.atom(turned), side)
+        return self.atom(term)
 
     def subscript(self, term: Term) -> Term:
         """A subscript in canonical form."""
@@ -508,6 +523,8 @@ class Normal:
     refresh = known.refresh
     opened = known.opened
     bound_size = known.bound_size
+    symmetry = known.symmetry
+    contradicted = known.contradicted
     forget = known.forget
     record = known.record
     note = known.note
@@ -546,6 +563,7 @@ class Normal:
     axis_of = by_case.axis_of
     delta_atom = by_case.delta_atom
     order = by_case.order
+    known_orders = by_case.known_orders
     positive = by_case.positive
     positive_product = by_case.positive_product
     zero = by_case.zero
@@ -553,7 +571,11 @@ class Normal:
     index_pair = by_case.index_pair
     sided = by_case.sided
     case_laws = by_case.case_laws
+    exchanged = by_case.exchanged
+    own_monomial = by_case.own_monomial
+    where_zero = by_case.where_zero
     excludes = by_case.excludes
+    covers = by_case.covers
     implies = by_case.implies
     combined = by_case.combined
     solved = by_case.solved

@@ -94,6 +94,7 @@ TABLE = (
     _row(
         "log_strictly_below_tangent", _above(sub(U, ONE), fn("log", U), True), _above(U, strict=True), cmp("!=", U, ONE)
     ),
+    _row("exp_increments", _above(mul(sub(fn("exp", U), fn("exp", V)), sub(U, V))), cite=MONOTONE),
     _row("bernoulli", _above(power(add(ONE, U), P), add(ONE, mul(P, U))), _above(U, neg(ONE)), _above(P, ONE)),
     _row(
         "weighted_means",

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import islice, permutations
 from itertools import product as cartesian
+from math import comb
 from typing import TYPE_CHECKING
 
 from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, key, leading, magnitude, mono_key, scaled
@@ -25,7 +26,6 @@ from derive.term import (
     cmp,
     index,
     make,
-    neg,
     num,
     over,
     rebuild,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from derive.kernel.normal import Normal
 
 MAX_LABELLINGS = 150
+MAX_POWER = 6  # of a letter that is summed in closed form
 MAX_DEPTH = 60  # of sums opened inside sums
 
 _heights: dict[Term, int] = {}
@@ -121,6 +122,14 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
             body = nf.poly(substitute(a.args[0], dict(zip(a.bound, fresh, strict=True))))
             rest = mono - {(a, e)} | ({(a, e - 1)} if e > 1 else set())
             return sum_over(nf, letters | set(fresh), nf.mul(nf.finish(frozenset(rest)), body))
+    for a, e in ordered:  # a letter that stands in one order only is counted
+        if a.op == "where" and a.args[0].value == "<" and e == 1:
+            for k in a.args[0].args:
+                if k in letters and not any(k in letters_of(p) for p in mono if p[0] is not a):
+                    how_many = _count(nf, frozenset({k}), frozenset({(a, 1)}))
+                    if how_many is not None:
+                        left_over = nf.finish(frozenset(mono - {(a, e)}))
+                        return sum_over(nf, letters - {k}, nf.mul(left_over, how_many))
     outside = frozenset(p for p in mono if letters.isdisjoint(letters_of(p)))
     result = nf.finish(outside)
     left = [p for p in ordered if p not in outside]
@@ -152,7 +161,7 @@ def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     best: tuple[tuple[object, ...], Mono, tuple[Term, ...]] | None = None
     values: set[int | Fraction] = set()
     fallback: tuple[Poly, tuple[Term, ...]] | None = None
-    for order in islice(_labellings(letters, mono), MAX_LABELLINGS):
+    for order in islice(_labellings(nf, letters, mono), MAX_LABELLINGS):
         new = tuple(index(f"${level}.{p}", k.value[1]) for p, k in enumerate(order))
         poly = nf.rename_mono(mono, dict(zip(order, new, strict=True)))
         if not poly:
@@ -220,20 +229,43 @@ def _halved(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
 
 
 def _count(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
-    """How many k come before i: a sum of [k < i] alone."""
-    if len(letters) == 1 and len(mono) == 1:
-        ((a, e),) = mono
-        (k,) = letters
-        if a.op == "where" and a.args[0].op == "cmp" and a.args[0].value == "<" and e == 1:
-            i, j = a.args[0].args
-            if i is k and j.op == "index":
-                return nf.poly(j)
-            if j is k and i.op == "index":
-                return nf.poly(make("add", (size(k.value[1]), num(-1), neg(i))))
+    """Sums of powers of a letter, over the axis or up to a bound: of [k < i] alone it is i."""
+    if len(letters) != 1:
+        return None
+    (k,) = letters
+    degree, bound = 0, None
+    for a, e in mono:
+        if a is k and isinstance(e, int) and 0 < e <= MAX_POWER:
+            degree = e
+        elif a.op == "where" and a.args[0].value == "<" and e == 1 and bound is None and k in a.args[0].args:
+            bound = a.args[0].args
+        else:
+            return None
+    end = nf.poly(size(k.value[1]))
+    if bound is None:
+        return power_sum(nf, end, degree) if degree else None
+    i, j = bound
+    if i is k and j.op == "index":
+        return power_sum(nf, nf.poly(j), degree)
+    if j is k and i.op == "index":
+        return add_to(dict(power_sum(nf, end, degree)), power_sum(nf, nf.poly(make("add", (i, num(1)))), degree), -1)
     return None
 
 
-def _labellings(letters: frozenset[Term], mono: Mono) -> Iterator[tuple[Term, ...]]:
+def power_sum(nf: Normal, end: Poly, degree: int) -> Poly:
+    """0^d + 1^d + … + (end - 1)^d, by (d + 1) S_d = end^(d + 1) - sum over e < d of C(d + 1, e) S_e."""
+    rows: list[Poly] = []
+    power: Poly = {UNIT: 1}
+    for d in range(degree + 1):
+        power = nf.mul(power, end)
+        total = dict(power)
+        for e, row in enumerate(rows):
+            add_to(total, row, -comb(d + 1, e))
+        rows.append(scaled(total, Fraction(1, d + 1)))
+    return rows[degree]
+
+
+def _labellings(nf: Normal, letters: frozenset[Term], mono: Mono) -> Iterator[tuple[Term, ...]]:
     """Orders of the letters, those told apart by colour refinement in the order of their colours."""
     start = sorted(letters, key=lambda k: k.value[0])
     if len(start) == 1:
@@ -249,9 +281,9 @@ def _labellings(letters: frozenset[Term], mono: Mono) -> Iterator[tuple[Term, ..
     for _ in range(3):
         marks: dict[Term, list[str]] = {k: [] for k in start}
         for a, e in mono:
-            text = f"{_coloured(a, colours, None)}^{e if not isinstance(e, Term) else key(e)[0]}"
+            text = f"{_coloured(nf, a, colours, None)}^{e if not isinstance(e, Term) else key(e)[0]}"
             for k in letters & letters_of((a, e)):
-                marks[k].append(text + _coloured(a, colours, k))
+                marks[k].append(text + _coloured(nf, a, colours, k))
         raw = {k: colours[k] + "".join(sorted(marks[k])) for k in start}
         ranks = {text: f"{p:03d}" for p, text in enumerate(sorted(set(raw.values())))}
         colours = {k: ranks[raw[k]] for k in start}
@@ -263,14 +295,14 @@ def _labellings(letters: frozenset[Term], mono: Mono) -> Iterator[tuple[Term, ..
         yield tuple(k for group in choice for k in group)
 
 
-def _coloured(term: Term, colours: dict[Term, str], marked: Term | None) -> str:
+def _coloured(nf: Normal, term: Term, colours: dict[Term, str], marked: Term | None) -> str:
     """The term's shape with letters replaced by colours and one letter marked; order of commuting parts ignored."""
     if term.op == "index":
         return "*" if term is marked else colours.get(term, term.value[0])
     if term.letters.isdisjoint(colours):
         return key(term)[1]
-    parts = [_coloured(a, colours, marked) for a in term.args]
-    if term.op in ("add", "mul", "delta"):
+    parts = [_coloured(nf, a, colours, marked) for a in term.args]
+    if term.op in ("add", "mul", "delta") or (term.op == "var" and term.value in nf.symmetries):
         parts.sort()
     return f"{term.op}{term.value}({','.join(parts)})"
 
