@@ -50,7 +50,10 @@ class Claim:
 
     @property
     def reason(self) -> str | None:
-        return self.result.reason
+        """Why it is not proved, or what would make it so."""
+        from derive.report.words import spoken_reason
+
+        return spoken_reason(self.result.reason, self.result.counterexample is not None)
 
     @property
     def counterexample(self) -> dict[str, Any] | None:

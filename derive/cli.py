@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -160,6 +161,67 @@ def check(names: tuple[str, ...], as_json: bool, timeout: float, evidence: bool,
     return _overall(found)
 
 
+class _Formulas(click.Command):
+    """A command whose arguments may begin with a minus sign."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [f" {a}" if re.match(r"-(?!-|h$)", a) else a for a in args])
+
+
+@derive.command(cls=_Formulas)
+@click.argument("expression", metavar="EXPR")
+@click.argument("by", metavar="WRT...", nargs=-1, required=True)
+@click.option("--given", multiple=True, metavar="DECL", help="A declaration, definition, assume(...) or import.")
+@click.option("--steps", is_flag=True, help="Show the derivation too.")
+@click.option("--latex", "as_latex", is_flag=True, help="Print LaTeX.")
+@as_json
+@time_limit
+def diff(
+    expression: str,
+    by: tuple[str, ...],
+    given: tuple[str, ...],
+    steps: bool,
+    as_latex: bool,
+    as_json: bool,
+    timeout: float,
+) -> int:
+    """One derivative, simplified, in the names that are given.
+
+    EXPR is a formula, WRT what to differentiate by, one after the other:
+
+    \b
+      derive diff "log(sum(exp(z[k]) for k in n))" "z[j]"
+      derive diff "x**2*y" x y --given "x: positive" --steps
+
+    What is not declared is inferred: an axis for each `for k in n`, real numbers and arrays. The derivative stands
+    alone on the first line; where it holds, and what was inferred, goes to stderr.
+    """
+    from derive.cli_diff import NotFound, answer, diff_data, diff_text, error_data, notes, open_data
+    from derive.language import LanguageError
+
+    try:
+        found = answer(expression, by, given, timeout)
+    except LanguageError as problem:
+        if as_json:
+            click.echo(_dumped(error_data(problem)))
+        else:
+            _complain(problem)
+        return BAD_INPUT
+    except NotFound as why:
+        if as_json:
+            click.echo(_dumped(open_data(why)))
+        else:
+            click.echo(f"no derivative was found: {why}", err=True)
+        return OPEN
+    if as_json:
+        click.echo(_dumped(diff_data(found)))
+    else:
+        click.echo(diff_text(found, steps, as_latex))
+        for note in notes(found):
+            click.echo(note, err=True)
+    return REFUTED if found.verdict == "refuted" else ALL_PROVED if found.verdict == "proved" else OPEN
+
+
 @derive.command()
 @click.argument("names", metavar="[NAME|FILE]...", nargs=-1)
 @click.option("--format", "formats", default="md,tex", show_default=True, metavar="LIST", help="Of md, tex, pdf.")
@@ -206,6 +268,42 @@ def report(names: tuple[str, ...], formats: str, out: Path, open_: bool, timeout
 
 
 @derive.command()
+@click.argument("name", metavar="NAME.QUANTITY")
+@click.option("--vjp", "wrt", metavar="X", help="A cotangent times the derivative by X, instead of the quantity.")
+@click.option("--backend", default="numpy", show_default=True, metavar="NAME")
+@time_limit
+def code(name: str, wrt: str | None, backend: str, timeout: float) -> int:
+    """Source code of a definition, or of a theorem's right side: ready to paste, and nothing but NumPy is imported.
+
+    The theorem that code rests on is checked; the exit status and stderr tell where it is not proved.
+    """
+    from derive.cli_code import BACKENDS, Refused, code_of
+
+    if backend not in BACKENDS:
+        raise Failure(f"there is no backend {backend!r}: code is written for {', '.join(BACKENDS)}", TOOL_MISSING)
+    source, quantity = _split(name)
+    theory = _load(source)
+    if isinstance(theory, Exception):
+        _complain(theory)
+        return BAD_INPUT
+    try:
+        found = code_of(theory, quantity, wrt)
+    except KeyError as problem:
+        raise click.UsageError(problem.args[0]) from None
+    except Refused as why:
+        raise Failure(str(why), OPEN) from None
+    click.echo(found.source, nl=False)
+    if found.theorem is None:
+        return ALL_PROVED
+    with _progress() as tell:
+        result = _checked(found.owner, timeout, tell, found.theorem)
+    verdict = result.theorems[0].verdict
+    if verdict != "proved":
+        click.echo(f"warning: the code rests on {found.owner.name}.{found.theorem}, which is {verdict}", err=True)
+    return _status([result])
+
+
+@derive.command()
 @click.argument("files", metavar="CERTIFICATE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @as_json
 def verify(files: tuple[Path, ...], as_json: bool) -> int:
@@ -248,13 +346,15 @@ def _load(source: str) -> Theory | LanguageError:
 
 
 def _split(name: str) -> tuple[str, str | None]:
-    """A theory and, after a dot, one of its theorems."""
+    """A theory and, after a dot, what is meant of it."""
     from derive.language import catalogue
 
     if name in catalogue() or Path(name).exists():
         return name, None
-    source, dot, theorem = name.rpartition(".")
-    return (source, theorem) if dot and (source in catalogue() or Path(source).exists()) else (name, None)
+    for dot in (found.start() for found in reversed([*re.finditer(r"\.", name)])):
+        if name[:dot] in catalogue() or Path(name[:dot]).exists():
+            return name[:dot], name[dot + 1 :]
+    return name, None
 
 
 def _checked(theory: Theory, timeout: float, tell: Callable[[str], None], only: str | None = None) -> TheoryResult:

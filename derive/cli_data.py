@@ -12,6 +12,7 @@ from derive.language.printer import to_text
 if TYPE_CHECKING:
     from derive.engine.verdict import ClaimResult, TheoremResult, TheoryResult
     from derive.kernel.certificate import Replay
+    from derive.kernel.context import Context
     from derive.language.theory import Theory
     from derive.term import Term
 
@@ -89,13 +90,15 @@ def theorem_data(result: TheoremResult, agreement: Any = None) -> dict[str, Any]
 
 
 def claim_data(result: ClaimResult) -> dict[str, Any]:
+    from derive.report.words import spoken_reason
+
     claim, account = result.claim, result.account
     return {
         "line": claim.line,
         "statement": claim.statement,
         "caption": claim.caption,
         "verdict": result.verdict,
-        "reason": result.reason,
+        "reason": spoken_reason(result.reason, result.counterexample is not None),
         "domain": _texts(account.domain) if account else [],
         "hypotheses": _texts(result.hypotheses),
         "lemmas": sorted(account.lemmas) if account else [],
@@ -112,11 +115,33 @@ def show_data(source: str, result: TheoryResult) -> dict[str, Any]:
     for theorem, shown in zip(result.theorems, data["theorems"], strict=True):
         shown["doc"] = theorem.theorem.doc
         for claim, entry in zip(theorem.claims, shown["claims"], strict=True):
-            entry["derivation"] = [
-                {"rule": step.rule, "backwards": step.reverse, "place": list(step.path), "after": to_text(step.after)}
-                for step in (claim.proof.steps if claim.proof else ())
-            ]
+            entry["derivation"] = derivation_data(claim)
+            entry["comparisons"] = comparison_data(claim, result.theory.context(theorem.theorem))
     return {"schema": SCHEMA, "theories": [data]}
+
+
+def derivation_data(result: ClaimResult) -> list[dict[str, Any]]:
+    """The steps of a claim's proof."""
+    return [
+        {"rule": step.rule, "backwards": step.reverse, "place": list(step.path), "after": to_text(step.after)}
+        for step in (result.proof.steps if result.proof else ())
+    ]
+
+
+def comparison_data(result: ClaimResult, context: Context) -> list[dict[str, Any]]:
+    """The comparisons by which an order follows."""
+    from derive.report.lines import line_views
+
+    lines = line_views(result.proof, result.context or context) if result.proof else ()
+    return [
+        {
+            "rule": line.rule,
+            "condition": to_text(line.condition),
+            "for_all": _texts(line.letters),
+            "where": to_text(line.where) if line.where is not None else None,
+        }
+        for line in lines
+    ]
 
 
 def verify_data(found: Iterable[tuple[str, Sequence[Replay] | Exception]]) -> dict[str, Any]:

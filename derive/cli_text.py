@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from derive.language.theory import Theory
     from derive.report.counterexample import Counterexample
     from derive.report.document import ClaimView, Document
+    from derive.report.lines import Reference, Summand
     from derive.term import Term
 
 COLOURS = {"proved": "green", "checked": "yellow", "undecided": "yellow", "refuted": "red"}
@@ -68,7 +69,7 @@ def show_text(result: TheoryResult) -> str:
         lines += _indented(printable_lines(view.doc), 2)
         for claim, part in zip(theorem.claims, view.claims, strict=True):
             lines += ["", *_indented(_claim(claim, part, several=len(theorem.claims) > 1), 2)]
-            lines += _indented(_derivation(part), 4)
+            lines += _indented(derivation_text(part), 4)
         lines += _indented(_notes(theorem), 2)
     return "\n".join(lines[1:])
 
@@ -122,13 +123,13 @@ def _claim(claim: ClaimResult, view: ClaimView, several: bool) -> list[str]:
     lines = [f"{mark}{printable(claim.claim.statement)}{caption}"]
     if view.domain:
         lines.append(f"  wherever {_joined(view.domain)}")
-    if claim.verdict == "proved":
-        if view.hypotheses:
-            lines.append(f"  using {_joined(view.hypotheses)}")
-    elif claim.reason and view.counterexample is None:
-        lines += _indented(textwrap.wrap(f"{claim.verdict}: {printable(claim.reason)}", WIDTH), 2)
+    if claim.verdict == "proved" and view.hypotheses:
+        lines.append(f"  using {_joined(view.hypotheses)}")
     if view.counterexample is not None:
         lines += _indented(_counterexample(view.counterexample), 2)
+    if claim.verdict != "proved" and view.reason:
+        start = "" if view.counterexample is not None else f"{claim.verdict}: "
+        lines += _indented(textwrap.wrap(f"{start}{printable(view.reason)}", WIDTH), 2)
     return lines
 
 
@@ -144,9 +145,15 @@ def _counterexample(point: Counterexample) -> list[str]:
     return lines
 
 
-def _derivation(view: ClaimView) -> list[str]:
+def derivation_text(view: ClaimView) -> list[str]:
+    """The steps of a claim and the comparisons after them, one line each, with what they need."""
+    lines = [*_steps(view), *_comparisons(view)]
+    return [*lines, view.closing] if view.closing else lines
+
+
+def _steps(view: ClaimView) -> list[str]:
     if view.start is None:
-        return [view.closing] if view.closing else []
+        return []
     rules = [f"{step.number}. {step.rule}{f' of {step.name}' if step.name else ''}" for step in view.steps]
     wide = max(map(len, rules)) + 1
     lines = [f"{'':<{wide}}  {to_text(view.start)}"]
@@ -157,9 +164,35 @@ def _derivation(view: ClaimView) -> list[str]:
             lines.append(f"{'':<{wide}}    needs {to_text(condition.condition)}{reason}")
         if step.rests_on:
             lines.append(f"{'':<{wide}}    by {' and '.join(step.rests_on)}")
-    if view.closing:
-        lines.append(view.closing)
     return lines
+
+
+def _comparisons(view: ClaimView) -> list[str]:
+    rules = [f"({line.number}) {line.rule}" for line in view.lines]
+    wide = max(map(len, rules), default=0) + 1
+    lines: list[str] = []
+    for line, rule in zip(view.lines, rules, strict=True):
+        letters = f"   for all {', '.join(to_text(k) for k in line.letters)}" if line.letters else ""
+        where = f"   where {to_text(line.where)}" if line.where is not None else ""
+        lines.append(f"{rule:<{wide}} {to_text(line.condition)}{letters}{where}")
+        if line.scale is not None:
+            lines.append(f"{'':<{wide}}   multiplied by {to_text(line.scale)}, it is the sum of")
+        lines += [f"{'':<{wide}}   {_summand(summand)}" for summand in line.summands]
+    return lines
+
+
+def _summand(summand: Summand) -> str:
+    """What a line is made of: known comparisons, times a factor, summed over letters."""
+    parts = [f"{ref.words}{_instance(ref)}" for ref in summand.references]
+    parts += [to_text(summand.factor)] if summand.factor is not None else []
+    over = f", summed over {', '.join(to_text(k) for k in summand.over)}" if summand.over else ""
+    where = f" where {to_text(summand.where)}" if summand.where is not None else ""
+    return f"{' times '.join(parts)}{over}{where}{'' if summand.references else ', by its sign'}"
+
+
+def _instance(ref: Reference) -> str:
+    pairs = ", ".join(f"{to_text(letter)} = {to_text(value)}" for letter, value in ref.at)
+    return f" at {pairs}" if pairs else ""
 
 
 def _notes(theorem: TheoremResult) -> list[str]:

@@ -6,7 +6,7 @@ import dataclasses
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,8 +35,8 @@ def checked_text(text: str, timeout: float = 5.0) -> TheoryResult:
     return check_theory(loads(text), timeout)
 
 
-def reader(shown: Document, result: TheoryResult, theorem: int | None = None) -> Reader:
-    """A reader of the formulas of a document, with the names of one of its theorems."""
+def reader(shown: Document, result: TheoryResult, theorem: int | None = None, free: Iterable[Term] = ()) -> Reader:
+    """A reader of the formulas of a document, with the names of one of its theorems and the letters of a claim."""
     theory = result.theory
     declarations = dict(theory.declarations)
     definitions = dict(theory.definitions)
@@ -44,7 +44,7 @@ def reader(shown: Document, result: TheoryResult, theorem: int | None = None) ->
         declarations |= {d.name: d for d in theory.theorems[theorem].declarations}
         definitions |= {d.name: d for d in theory.theorems[theorem].definitions}
     kinds = {**dict.fromkeys(declarations, "var"), **dict.fromkeys(definitions, "def")}
-    letters = {k: run[0] for k, run in _letters(shown).items()}
+    letters = {k: run[0] for k, run in _letters(shown).items()} | {k.value[0]: k.value[1] for k in free}
     axes = {name: d.axes for name, d in declarations.items()}
     return Reader(shown.notation, {**dict.fromkeys(theory.axes, "size"), **kinds}, letters, axes)
 
@@ -71,8 +71,8 @@ def test_every_printed_formula_of_the_catalogue_is_read_back(name: str, checked:
     printer = Printer(shown.notation)
     whole = 0
     for number, theorem in enumerate(shown.theorems):
-        read = reader(shown, result, number).read
         for claim in theorem.claims:
+            read = reader(shown, result, number, claim.letters).read
             for term in (claim.statement, *(s.after for s in claim.steps), *(c for c in claim.domain)):
                 whole += 1
                 assert same(read(printer.inline(term)), term)
@@ -199,6 +199,34 @@ def test_refuted_claim_is_shown_with_numbers_put_into_the_formula(form: str) -> 
     assert "holds for all sizes" not in text
 
 
+@pytest.mark.parametrize(
+    ("reason", "refuted", "told"),
+    [
+        ("no derivation was found", True, None),
+        ("no derivation was found; left - right comes down to x", True, None),
+        ("no derivation was found: it would follow with assume(x == 1)", True, "it would follow with assume(x == 1)"),
+        ("no derivation was found: it would follow with assume(x == 1)", False, "it would follow with assume(x == 1)"),
+        ("1/x may be undefined: it would follow with assume(x != 0)", True, "it would follow with assume(x != 0)"),
+        ("1/x may be undefined: it would follow with assume(x != 0)", False, "1/x may be undefined: it would follow"),
+        ("no derivation was found", False, "no derivation was found"),
+        (None, False, None),
+    ],
+)
+def test_reason_is_what_helps(reason: str | None, refuted: bool, told: str | None) -> None:
+    found = words.spoken_reason(reason, refuted)
+    assert found == told or (found is not None and told is not None and found.startswith(told) and found == reason)
+
+
+@pytest.mark.parametrize("form", ["md", "tex"])
+def test_report_of_a_refuted_claim_tells_what_would_close_it(form: str) -> None:
+    shown = document(checked_text(ROOT_OF_SQUARE))
+    claim = dataclasses.replace(shown.theorems[0].claims[0], reason="it would follow with assume(x > 0)")
+    theorem = dataclasses.replace(shown.theorems[0], claims=(claim,))
+    text = render(dataclasses.replace(shown, theorems=(theorem,)), form)
+    assert "It would follow with assume" in text
+    assert "no derivation" not in render(shown, form)
+
+
 def test_undefined_right_side_is_said_to_be_undefined() -> None:
     text = render(document(checked_text('"""One."""\nx: real\ndef one():\n    assert 1 == x / x\n')), "md")
     assert "undefined" in text
@@ -225,7 +253,7 @@ def test_what_is_not_proved_is_never_printed_in_words_of_proof(
     text = render(dataclasses.replace(shown, prose=""), form)
     for word in ("proved", "Derivation", "holds for all", "accepted by the kernel"):
         assert word not in text.replace("neither proved nor refuted", "").replace("proof was found", "")
-    assert f"12 theorems {verdict}" in text
+    assert f"{len(result.theorems)} theorems {verdict}" in text
     assert "time ran out" in text
 
 

@@ -45,19 +45,9 @@ def suggest(search: Search, goal: Goal) -> None:
     top = {a for poly in polys for m in poly for a, _ in m}
     for t in sorted({t for a in top for t in subterms(a)}, key=key):
         for line in _about(search, here, t, t in top):
-            _once(search, line)
+            search.suggest(line)
     for line in (*_exponentials(search, here, goal), *_logarithms(search, here, goal)):
-        _once(search, line)
-
-
-def _once(search: Search, line: Line) -> None:
-    try:
-        mark = (search.nf.canonical(sub(*line.condition.args)), line.condition.value, line.where)
-    except Rejected:
-        return
-    if mark not in search.suggested:
-        search.suggested.add(mark)
-        search.add(line)
+        search.suggest(line)
 
 
 def general(search: Search, term: Term) -> tuple[dict[Term, Term], tuple[Term, ...]]:
@@ -87,6 +77,12 @@ def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
         u = substitute(t.args[0].args[0], mapping)
         for value in (fn("relu", u), fn("relu", neg(u))):
             yield Line(cmp(">=", value, NOUGHT), "combination", (), (Part(value),), (), letters)
+    elif t.op == "index" and top:
+        mapping, letters = general(search, t)
+        k, place = search.letter(t.value[1]), mapping.get(t, t)
+        gap = add(size(t.value[1]), num(-1), neg(place))
+        part = Part(ONE, (), (k,), cmp(">", k, place))
+        yield Line(cmp(">=", gap, NOUGHT), "combination", (), (part,), (), letters)
     elif t.op == "size":
         yield Line(cmp(">=", t, num(here.least(t))), "combination", (), (Part(sub(t, num(here.least(t)))),))
     elif t.op == "fn" and t.value in ("sin", "cos", "erf", "atan"):
@@ -158,13 +154,25 @@ def _exponentials(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
     for a, u in exponents.items():
         for b, v in exponents.items():
             gap = add_to(dict(u), v, -1)
-            if a is not b and gap:
+            if a is b:
+                yield from _increments(search, a)
+            elif gap:
                 mapping, letters = general(search, add(a, b))
                 upper, lower = substitute(a, mapping), substitute(b, mapping)
                 found = list(_ordered(search, upper, lower, letters, TRUE))
                 if not found and goal.scope.where is not TRUE and add(a, b).letters <= search.letters(goal.scope):
                     found = list(_ordered(search, a, b, goal.scope.letters, goal.scope.where))
                 yield from found or _tangent(search, goal, upper, lower, letters, gap)
+
+
+def _increments(search: Search, u: Term) -> Iterator[Line]:
+    """(exp(u) - exp(v)) * (u - v) is not negative, for two values of one exponent."""
+    mapping, letters = general(search, u)
+    again = {k: search.letter(k.value[1]) for k in mapping}
+    if mapping:
+        p, q = substitute(u, mapping), substitute(u, again)
+        gap = mul(sub(fn("exp", p), fn("exp", q)), sub(p, q))
+        yield Line(cmp(">=", gap, NOUGHT), "exp_increments", (p, q), (), (), (*letters, *again.values()))
 
 
 def _ordered(search: Search, upper: Term, lower: Term, letters: tuple[Term, ...], where: Term) -> Iterator[Line]:

@@ -15,6 +15,7 @@ from math import lcm
 
 from derive.engine import bounds
 from derive.engine.pieces import Known, Piece, from_comparisons, signed, squares, weighed
+from derive.engine.sample import Sampler
 from derive.engine.simplex import combine
 from derive.kernel.check import Ground
 from derive.kernel.normal import CASES, Mono, Normal, Poly, add_to, key, mono_key, scaled
@@ -47,7 +48,8 @@ MAX_DEPTH = 6
 MAX_GOALS = 60
 MAX_PIECES = 80
 MAX_MONOS = 48
-MAX_FACTORS = 7
+MAX_FACTORS = 9
+MAX_QUOTIENT = 12
 MAX_NEW = 3  # monomials that one piece may bring in
 ORIENTED = {"<": ">", "<=": ">="}
 
@@ -108,6 +110,8 @@ class Search:
         self.goals = 0
         self.names = 0
         self.suggested: set[object] = set()
+        self.useful: list[int] = []  # the lines that were suggested, and not made on the way to another
+        self.sampler = Sampler(ground)
 
     # -- lines -------------------------------------------------------------------------------------------------------
 
@@ -131,10 +135,22 @@ class Search:
         return Cite(number, tuple((k, k) for k in scope.letters))
 
     def known(self) -> list[Known]:
-        """Everything that can be cited and says a sign."""
+        """What can be cited and says a sign."""
         facts = [Known(-1 - p, f) for p, f in enumerate(self.nf.raw_facts)]
-        lines = [Known(p, f) for p, f in enumerate(self.board.lines)]
+        lines = [Known(p, self.board.lines[p]) for p in self.useful]
         return [k for k in facts + lines if k.fact.signs not in (NEG | POS, NEG | POS | ZERO)]
+
+    def suggest(self, line: Line) -> None:
+        """Add a line that may be of use, once."""
+        try:
+            mark = (self.nf.canonical(difference(line.condition)), line.condition.value, line.where)
+        except Rejected:
+            return
+        if mark not in self.suggested:
+            self.suggested.add(mark)
+            number = self.add(line)
+            if number is not None:
+                self.useful.append(number)
 
     def letter(self, axis: str) -> Term:
         self.names += 1
@@ -169,6 +185,8 @@ class Search:
             slot = (here.canonical(term), strict, scope)
             if slot not in self.tried:
                 self.tried[slot] = None  # what is being tried is not known
+                if self.sampler.contradicts(slot[0], strict, scope.letters, scope.where):
+                    return None
                 self.goals += 1
                 self.tried[slot] = self.attempt(term, strict, scope, depth)
             return self.tried[slot]
@@ -221,7 +239,7 @@ class Search:
     # -- strategies: each gives parts that add up to the polynomial ---------------------------------------------------
 
     def solve(self, goal: Goal) -> list[Part] | None:
-        strategies = (by_combination, by_logarithms, by_roots, by_square, by_terms, by_cases)
+        strategies = (by_combination, by_cases, by_factor, by_logarithms, by_roots, by_square, by_terms)
         for strategy in strategies if goal.depth < MAX_DEPTH else strategies[:1]:
             found = strategy(self, goal)
             if found is not None:
@@ -303,9 +321,10 @@ def by_combination(search: Search, goal: Goal) -> list[Part] | None:
         lambda targets: from_comparisons(search.board, here, letters, known, targets),
         lambda targets: guard_pieces(search, here, letters),
         lambda targets: from_comparisons(search.board, here, letters, known, targets),
+        lambda targets: products(search, here, letters, known),
         lambda targets: squares(search.board, here, letters, targets, goal.poly),
         lambda targets: from_comparisons(search.board, here, letters, known, targets),
-        lambda targets: products(search, here, letters, known),
+        lambda targets: squares(search.board, here, letters, targets, goal.poly),
     ]
     for kind in kinds if goal.depth < MAX_DEPTH else kinds[:3]:
         count = len(pieces)
@@ -373,23 +392,81 @@ def mixed(goal: Goal, pieces: list[Piece]) -> list[Part] | None:
 
 def by_logarithms(search: Search, goal: Goal) -> list[Part] | None:
     """A difference of logarithms, or of a logarithm and anything else, by what they are logarithms of."""
-    ups: list[Term] = []
-    downs: list[Term] = []
-    rest: Poly = {}
-    scale = lcm(*(Fraction(c).denominator for c in goal.poly.values()))
-    for mono, c in goal.poly.items():
-        ((a, e),) = mono if len(mono) == 1 else ((NOUGHT, 0),)
-        if a.op == "fn" and a.value == "log" and e == 1:
-            (ups if c > 0 else downs).append(power(a.args[0], num(abs(c * scale))))
-        else:
-            rest[mono] = c * scale
-    if not ups and not downs:
-        return None
     here = search.here(goal.scope)
     assert here is not None
-    for mono, c in rest.items():
-        (ups if c > 0 else downs).append(fn("exp", here.term({mono: abs(c)})))
-    return compared(search, goal, "log", mul(*ups), mul(*downs), num(Fraction(1, scale)))
+    logs = {m: a for m in goal.poly for a, e in m if a.op == "fn" and a.value == "log" and e == 1}
+    factors = {m - {(a, 1)} for m, a in logs.items()}
+    if len(factors) != 1:
+        return None
+    (common,) = factors
+    if here.mono_sign(common, 1) != POS:
+        return None
+    scale = lcm(*(Fraction(c).denominator for c in goal.poly.values()))
+    ups: list[Term] = []
+    downs: list[Term] = []
+    for mono, c in goal.poly.items():
+        if mono in logs:
+            (ups if c > 0 else downs).append(power(logs[mono].args[0], num(abs(c * scale))))
+        else:
+            rest = here.mul({mono: abs(c * scale)}, {frozenset((a, neg_exponent(e)) for a, e in common): 1})
+            (ups if c > 0 else downs).append(fn("exp", here.term(rest)))
+    return compared(search, goal, "log", mul(*ups), mul(*downs), mul(num(Fraction(1, scale)), here.term({common: 1})))
+
+
+def neg_exponent(e: Exponent) -> Exponent:
+    return neg(e) if isinstance(e, Term) else -e
+
+
+def by_factor(search: Search, goal: Goal) -> list[Part] | None:
+    """A known comparison times a quotient."""
+    here, letters = search.here(goal.scope), search.letters(goal.scope)
+    assert here is not None
+    sources = [(here.poly(k.fact.term), Part(ONE, (Cite(k.number),))) for k in search.known() if not k.fact.letters]
+    sources += [(p.poly, p.part) for p in guard_pieces(search, here, letters)]
+    for divisor, part in sources:
+        quotient = divided(here, goal.poly, divisor) if len(divisor) > 1 else None
+        piece = weighed(search.board, here, part, letters) if quotient else None
+        if quotient and piece is not None and not piece.free and (piece.strict or not goal.strict):
+            side = 1 if piece.part.multiplier == part.multiplier else -1
+            number = search.prove(here.term(scaled(quotient, side)), goal.strict, goal.scope, goal.depth + 1)
+            if number is not None:
+                return [replace(piece.part, cites=(*piece.part.cites, search.cite(number, goal.scope)))]
+    return None
+
+
+def divided(here: Normal, poly: Poly, divisor: Poly) -> Poly | None:
+    """The quotient of two polynomials where the division leaves no rest."""
+    main = min((a for m in divisor for a, e in m if isinstance(e, int) and e > 0), key=key, default=None)
+    top = max(degree(m, main) for m in divisor)
+    leads = [m for m in divisor if degree(m, main) == top]
+    quotient: Poly = {}
+    rest = dict(poly)
+    while rest and len(leads) == 1 and len(quotient) < MAX_QUOTIENT:
+        mono = max(rest, key=lambda m: (degree(m, main), mono_key(m)))
+        step = without(mono, leads[0])
+        if step is None:
+            return None
+        part = {step: Fraction(rest[mono]) / divisor[leads[0]]}
+        add_to(quotient, part)
+        add_to(rest, here.mul(part, divisor), -1)
+    return None if rest else quotient
+
+
+def degree(mono: Mono, atom: Term | None) -> int:
+    e = next((e for a, e in mono if a is atom), 0)
+    return e if isinstance(e, int) else -1
+
+
+def without(mono: Mono, factor: Mono) -> Mono | None:
+    """The monomial divided by a factor of it."""
+    left = dict(mono)
+    for a, e in factor:
+        have = left.pop(a, 0)
+        if isinstance(e, Term) or isinstance(have, Term) or have < e:
+            return None
+        if have > e:
+            left[a] = have - e
+    return frozenset(left.items())
 
 
 def compared(search: Search, goal: Goal, name: str, upper: Term, lower: Term, scale: Term) -> list[Part] | None:

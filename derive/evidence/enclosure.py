@@ -147,7 +147,9 @@ def point(
 
 def again(here: Evaluation, budget: Budget | None = None) -> Evaluation:
     """The same point, with nothing remembered: for another precision."""
-    return Evaluation(here.scope, here.sizes, here.entries, here.laws, budget or here.budget, fixed=here.fixed)
+    fresh = Evaluation(here.scope, here.sizes, here.entries, here.laws, budget or here.budget, fixed=here.fixed)
+    fresh.variants = here.variants
+    return fresh
 
 
 # -- answers ---------------------------------------------------------------------------------------------------------

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from flint import arb, ctx
 
 from derive.evidence.conditions import HOLDS
+from derive.evidence.drafts import GENERIC, RANDOM
 from derive.evidence.enclosure import again
 from derive.evidence.numbers import Imprecise, NotDecided, NotDefined, NotPolynomial, sign, standard
 from derive.evidence.places import Budget, Evaluation, Exhausted, Letters
-from derive.evidence.points import GENERIC, RANDOM, Points, Problem
+from derive.evidence.points import Points
+from derive.evidence.problem import Problem
 from derive.kernel.context import Context
 from derive.term import Term
 
@@ -60,7 +62,7 @@ def _agrees(problem: Problem, points: Points, condition: Term, here: Evaluation)
     budget = Budget(CLAIM_WORK)
     places = {precision: again(here, budget) for precision in PRECISIONS}
     for letters in problem.assignments(here, 16):
-        budget.left = CLAIM_WORK
+        budget.left, budget.final = CLAIM_WORK, False
         try:
             found.append(_instance(condition, places, letters))
         except _Outside:
@@ -76,7 +78,8 @@ def _instance(condition: Term, places: dict[int, Evaluation], letters: Letters) 
             try:
                 return _judged(condition, place, letters)
             except Imprecise:
-                continue
+                if place.budget.final:
+                    return None
             except (NotDecided, NotPolynomial, Exhausted, RecursionError):
                 return None
     return None
@@ -127,5 +130,3 @@ def _tight(difference: arb, left: object) -> bool:
     scale = abs(arb(left)).mid()
     unit = scale if scale > 1 else arb(1)
     return bool(difference.rad() < unit * arb(2) ** -AGREEMENT)
-
-

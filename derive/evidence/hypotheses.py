@@ -14,6 +14,7 @@ from derive.evidence.places import Budget, Closed, Entry, Evaluation, Letters, S
 from derive.kernel.context import Declaration
 from derive.term import Term
 
+LAW_COST = 3  # what a law costs, in nodes visited
 FAILURES = (NotDefined, NotDecided, NotPolynomial, RecursionError)
 
 
@@ -73,13 +74,13 @@ class Determined:
     value: Term
 
 
-def determined(needed: Iterable[Requirement], scope: Scope, left_alone: frozenset[str]) -> dict[Requirement, Determined]:
+def determined(needed: Iterable[Requirement], scope: Scope, apart: frozenset[str]) -> dict[Requirement, Determined]:
     """The requirements that can be met by construction, none of them resting on itself."""
     found: dict[Requirement, Determined] = {}
     rests: dict[str, frozenset[str]] = {}
     for requirement in needed:
         for side in (0, 1):
-            row = _determination(requirement, side, scope, left_alone | rests.keys())
+            row = _determination(requirement, side, scope, apart | rests.keys())
             if row is not None and row.name not in _reached(scope.names(row.value), rests):
                 found[requirement] = row
                 rests[row.name] = scope.names(row.value)
@@ -168,6 +169,8 @@ class Needs:
         if strict and not all(admits(declared[name], v, draft.sizes) for (name, _), v in draft.entries.items()):
             return None
         here = Evaluation(self.scope, draft.sizes, dict(draft.entries), {}, budget, fixed=draft.fixed)
+        here.variants = draft.variants
+        budget.spend(len(draft.entries))
         for row in self.determined:
             for place in product(*(range(draft.sizes[axis]) for axis in declared[row.name].axes)):
                 letters = {**draft.fixed, **dict(zip(row.letters, place, strict=True))}
@@ -206,6 +209,7 @@ def _realised(here: Evaluation, declaration: Declaration, draft: Draft) -> bool:
         if found is None:
             return False
         here.laws[declaration.name, place] = found
+        here.budget.spend(LAW_COST)
     return True
 
 

@@ -172,5 +172,3 @@ def is_law(data: Any) -> bool:
     return (isinstance(first, dict) and "value" in first) or (
         isinstance(first, tuple) and len(first) == 2 and not isinstance(first[0], (list, tuple, dict))
     )
-
-

@@ -22,7 +22,7 @@ Letters = dict[Term, int]
 Entry = tuple[str, tuple[int, ...]]
 Operator = Callable[["Evaluation", Term, Letters], Number]
 Judge = Callable[["Evaluation", Term, Letters], "Judged"]
-LIMIT_COST = 12  # what a node costs inside a limit, where numbers are power series
+LIMIT_COST = 30  # what a node costs inside a limit, where numbers are power series
 CONTINUOUS = frozenset({"real", "positive", "nonnegative", "random"})
 
 
@@ -47,10 +47,13 @@ class Closed:
 
 
 class Budget:
-    """How many nodes may still be visited; `rough` where wide enclosures will do."""
+    """How many nodes may still be visited; `rough` where wide enclosures will do.
+
+    `final`: what was found is no better at a higher precision.
+    """
 
     def __init__(self, left: int, rough: bool = False):
-        self.left, self.rough = left, rough
+        self.left, self.rough, self.final = left, rough, False
 
     def spend(self, nodes: int = 1) -> None:
         self.left -= nodes
@@ -136,6 +139,7 @@ class Evaluation:
         self.memo: dict[Any, Number] = {}
         self.children: dict[Any, Evaluation] = {}
         self.touched: set[Entry] = parent.touched if parent else set()
+        self.variants: Mapping[str, Any] = {}  # which of the laws that a declaration leaves open each random name has
 
     def entry(self, entry: Entry) -> Number:
         """The value of one entry."""

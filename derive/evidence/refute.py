@@ -2,149 +2,74 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Iterator
 from typing import Any
 
 from flint import ctx
 
-from derive.evidence.conditions import CONDITIONS, HOLDS
-from derive.evidence.enclosure import LADDER, Enclosed, accurate, again, decimals, enclosed
-from derive.evidence.numbers import Imprecise, NotDecided, NotDefined, NotPolynomial, Scalar, sign, standard
+from derive.evidence.conditions import CONDITIONS
+from derive.evidence.contradiction import CLAIM_WORK, GIVE_UP, at_point, shown
+from derive.evidence.enclosure import LADDER, again
+from derive.evidence.numbers import NotDefined, standard
 from derive.evidence.places import Budget, Evaluation, Exhausted, Letters
-from derive.evidence.points import Points, Problem, as_data
+from derive.evidence.points import DRAWN, Points, as_data
+from derive.evidence.problem import Problem
+from derive.evidence.simpler import Found, close, simpler
 from derive.kernel.context import Context
 from derive.term import Term
 
-WORK = 150_000  # nodes visited in one search: the same points are tried on every machine
-CLAIM_WORK = 60_000  # nodes visited for one claim at one point and one precision
+WORK = 200_000  # nodes visited in one search: the same points are tried on every machine
+WITNESS_WORK = 150_000
 LARGEST = 3
-GIVE_UP = (NotDecided, NotPolynomial, RecursionError)
-
-
-@dataclass(frozen=True)
-class Contradiction:
-    """Why the claim is false at a point: its sides, or the side that is undefined. Letters include those of `all`."""
-
-    letters: Letters
-    left: Scalar | None = None
-    right: Scalar | None = None
-    undefined: str | None = None
+CORNERS = 200  # combinations of simple values at each of the sizes
+ROUNDS = 40  # of points drawn at random, as long as they are cheap
+ENOUGH = 2  # such rounds where points are dear
+PLAINER = 8  # points that are tried for one where the sides are further apart
 
 
 def refute(condition: Term, context: Context, seconds: float, seed: int = 0) -> dict[str, Any] | None:
     """A counterexample to the claim as plain data, or None. The work is bounded; `seconds` can only shorten it."""
-    problem = Problem(context, condition)
-    points = Points(problem, seconds, seed, WORK)
-    for sizes in problem.sizes(LARGEST):
-        if points.spent():
+    points = Points(Problem(context, condition), seconds, seed, WORK)
+    found = _plainest(points, condition)
+    if found is None:
+        return None
+    here, why = simpler(points, condition, LARGEST, found)
+    return {**as_data(points.problem, here), **shown(why)}
+
+
+def _plainest(points: Points, condition: Term) -> Found | None:
+    """The first counterexample, or one of the next few points if the sides differ too little to be seen there."""
+    first: Found | None = None
+    later = 0
+    for here in _candidates(points):
+        why = at_point(points, condition, here)
+        if why is not None:
+            if not close(why):
+                return here, why
+            first = first or (here, why)
+        later += first is not None
+        if later > PLAINER:
             break
-        for here in points.at(sizes):
-            found = _at_point(problem, points, condition, here)
-            if found is not None:
-                return {**as_data(problem, here), **_shown(condition, here, found)}
-    return None
+    return first
 
 
-def _at_point(problem: Problem, points: Points, condition: Term, here: Evaluation) -> Contradiction | None:
-    budget = Budget(CLAIM_WORK)
-    places = {precision: again(here, budget) for precision in LADDER}
-    for letters in problem.assignments(here):
-        if points.spent():
-            return None
-        budget.left = CLAIM_WORK
-        try:
-            found = _climbed(condition, places, letters)
-        except Exhausted:
-            found = None
-        finally:
-            points.work -= CLAIM_WORK - max(budget.left, 0)
-        if found is not None:
-            return found
-    return None
+def _candidates(points: Points) -> Iterator[Evaluation]:
+    """A few points of every size; then corners, ties and other special points; then points at random."""
+    sizes = list(points.problem.sizes(LARGEST))
+    for s in sizes:
+        yield from points.at(s)
+    share = points.work // 2
+    for s in sizes:
+        if points.work > share:
+            yield from points.corners(s, CORNERS)
+    share = points.work // 2
+    for turn in range(ROUNDS):
+        if turn < ENOUGH or points.work > share:
+            for s in sizes:
+                yield from points.at(s, DRAWN, 100 + turn * len(DRAWN))
 
 
-def _climbed(condition: Term, places: dict[int, Evaluation], letters: Letters) -> Contradiction | None:
-    """The contradiction at the lowest precision that tells; None where the claim is not contradicted."""
-    for precision, place in places.items():
-        with ctx.workprec(precision):
-            try:
-                return contradiction(condition, place, letters)
-            except Imprecise:
-                continue
-            except (NotDefined, *GIVE_UP):
-                return None
-    return None
-
-
-def contradiction(condition: Term, here: Evaluation, letters: Letters) -> Contradiction | None:
-    """Why the claim is certainly false at the point, or None. A conjunction is false where one of its parts is.
-
-    Raises NotDefined where the left side is undefined, NotDecided where nothing is certain.
-    """
-    if condition.op == "cmp" and condition.args[1].op != "list":
-        return _comparison(condition, here, letters)
-    if condition.op == "and":
-        return _any_part([(part, letters) for part in condition.args], here)
-    if condition.op == "all":
-        return _any_part([(condition.args[0], inner) for inner in here.selected(condition, letters)], here)
-    return None if here.decide(condition, letters) else Contradiction(letters)
-
-
-def _any_part(parts: list[tuple[Term, Letters]], here: Evaluation) -> Contradiction | None:
-    problem: Exception | None = None
-    for part, letters in parts:
-        try:
-            found = contradiction(part, here, letters)
-        except (NotDefined, NotDecided) as failure:
-            problem = failure if problem is None or isinstance(failure, Imprecise) else problem
-        else:
-            if found is not None:
-                return found
-    if problem is not None:
-        raise problem
-    return None
-
-
-def _comparison(condition: Term, here: Evaluation, letters: Letters) -> Contradiction | None:
-    left = standard(here.value(condition.args[0], letters))
-    try:
-        right = standard(here.value(condition.args[1], letters))
-    except NotDefined as problem:
-        enclosed(left)
-        return Contradiction(letters, left, None, f"right: {problem}")
-    difference = left - right
-    side = sign(difference)
-    if side is not None:
-        if HOLDS[condition.value](side):
-            return None
-        enclosed(left), enclosed(right)  # numbers too large to be shown are no counterexample
-        return Contradiction(letters, left, right)
-    if not accurate(difference, 64):
-        raise Imprecise("the enclosures are too wide")
-    return None
-
-
-def _shown(condition: Term, here: Evaluation, found: Contradiction) -> dict[str, Any]:
-    """Indices and sides as plain data, with as many digits as it takes to tell the sides apart."""
-    letters = sorted(found.letters.items(), key=lambda pair: pair[0].value)
-    data: dict[str, Any] = {"indices": {k.value[0]: n for k, n in letters}}
-    left = None if found.left is None else enclosed(found.left)
-    right = None if found.right is None else enclosed(found.right)
-    digits = 20
-    while left is not None and right is not None and digits < 1000 and not _apart(left, right, digits):
-        digits *= 2
-    data["left"] = None if left is None else decimals(left, digits)
-    data["right"] = None if right is None else decimals(right, digits)
-    if found.undefined is not None:
-        data["undefined"] = found.undefined
-    return data
-
-
-def _apart(left: Enclosed, right: Enclosed, digits: int) -> bool:
-    """Whether the printed enclosures are as far apart as the sides are."""
-    (a, b), (c, d) = ([Fraction(e) for e in decimals(side, digits)] for side in (left, right))
-    return b < c or d < a or (left.exact and right.exact and left.low == right.low)
+# -- hypotheses and domains that leave nothing -------------------------------------------------------------------------
 
 
 def witness(context: Context, condition: Term, seconds: float, seed: int = 0) -> dict[str, Any] | None:
@@ -153,46 +78,53 @@ def witness(context: Context, condition: Term, seconds: float, seed: int = 0) ->
     A point where that is not decided will do if none is certain: `defined` says which it is.
     """
     problem = Problem(context, condition)
-    points = Points(problem, seconds, seed, WORK)
+    points = Points(problem, seconds, seed, WITNESS_WORK)
     side = condition.args[0] if condition.op == "cmp" else condition
     doubtful: dict[str, Any] | None = None
-    for sizes in problem.sizes(4):
-        for here in points.at(sizes):
-            for letters in problem.assignments(here):
-                if points.spent():
-                    return doubtful
-                budget = Budget(CLAIM_WORK)
-                defined = _defined(again(here, budget), side, letters)
-                points.work -= CLAIM_WORK - max(budget.left, 0)
-                if defined is False or (defined is None and doubtful is not None):
-                    continue
-                indices = {k.value[0]: n for k, n in sorted(letters.items(), key=lambda pair: pair[0].value)}
-                found = {**as_data(problem, here), "indices": indices, "defined": defined is True}
-                if defined:
-                    return found
-                doubtful = found
+    for here in _inside(points):
+        for letters in problem.assignments(here):
+            if points.spent():
+                return doubtful
+            defined = _defined(points, here, side, letters)
+            if defined is False or (defined is None and doubtful is not None):
+                continue
+            indices = {k.value[0]: n for k, n in sorted(letters.items(), key=lambda pair: pair[0].value)}
+            found = {**as_data(problem, here), "indices": indices, "defined": defined is True}
+            if defined:
+                return found
+            doubtful = found
     return doubtful
 
 
-def _defined(here: Evaluation, term: Term, letters: Letters) -> bool | None:
+def _inside(points: Points) -> Iterator[Evaluation]:
+    """Points inside the hypotheses, for sizes up to 4 and a few above."""
+    for sizes in points.problem.sizes(4):
+        yield from points.at(sizes)
+    for sizes in points.problem.sizes(3):
+        yield from points.corners(sizes, CORNERS)
+
+
+def _defined(points: Points, here: Evaluation, term: Term, letters: Letters) -> bool | None:
     """Whether the term has a value at the point, or the condition a truth; None where that is not decided."""
-    with ctx.workprec(LADDER[0]):
+    found = None
+    for rough in (True, False):
+        budget = Budget(CLAIM_WORK, rough)
         try:
-            standard(here.value(term, letters)) if term.op not in CONDITIONS else here.decide(term, letters)
+            with ctx.workprec(LADDER[0]):
+                place = again(here, budget)
+                standard(place.value(term, letters)) if term.op not in CONDITIONS else place.decide(term, letters)
+            found = True
         except NotDefined:
-            return False
+            found = False
         except (Exhausted, *GIVE_UP):
-            return None
-    return True
+            pass
+        points.work -= CLAIM_WORK - max(budget.left, 0)
+        if found is not None:
+            break
+    return found
 
 
 def vacuous(context: Context, seconds: float, seed: int = 0) -> bool:
     """Whether no point was found, at sizes 1 to 4 or little above, at which all hypotheses hold."""
-    problem = Problem(context)
-    points = Points(problem, seconds, seed, WORK)
-    for sizes in problem.sizes(4):
-        for here in points.at(sizes):
-            if problem.assignments(here, 1):
-                return False
-    return True
-
+    points = Points(Problem(context), seconds, seed, WITNESS_WORK)
+    return not any(points.problem.assignments(here, 1) for here in _inside(points))

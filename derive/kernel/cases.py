@@ -28,6 +28,7 @@ from derive.kernel.poly import (
     mono_key,
     scaled,
     small,
+    threshold,
 )
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import (
@@ -256,7 +257,7 @@ def positive(self: Normal, u: Poly) -> Poly:
     content, rest = self.content(u, 1)
     if content or len(rest) == 1:
         return self.positive_product(content, rest)
-    lead = u[min((m for m in u if m), key=mono_key)]  # the same for all thresholds of one expression
+    lead = threshold(u)
     if lead < 0:
         return add_to(add_to({UNIT: 1}, self.positive(scaled(u, -1)), -1), self.zero(u), -1)
     return self.atom(where(cmp(">", self.term(scaled(u, Fraction(1) / lead)), NOUGHT), ONE, NOUGHT))
@@ -313,7 +314,7 @@ def zero(self: Normal, u: Poly) -> Poly:
         content, _, rest = joined(content, rest)
     factors = [(a, self.poly(a) if a.op == "add" else None) for a, _ in sorted(content, key=lambda p: key(p[0]))]
     if len(rest) > 1 and not factors:
-        u = scaled(u, Fraction(1) / u[min((m for m in u if m), key=mono_key)])
+        u = scaled(u, Fraction(1) / threshold(u))
         return self.atom(where(cmp("==", self.term(u), NOUGHT), ONE, NOUGHT))
     none: Poly = {UNIT: 1}  # the indicator that no factor is 0
     for a, inside in [*factors, *([(self.term(rest), rest)] if len(rest) > 1 else [])]:

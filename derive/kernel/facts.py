@@ -18,8 +18,8 @@ from derive.kernel.poly import (
     constant,
     key,
     leading,
-    magnitude,
     scaled,
+    threshold,
 )
 from derive.kernel.signs import (
     ANY,
@@ -148,11 +148,10 @@ def record(self: Normal, fact: Fact) -> None:
     elif not fact.signs & ZERO:  # a product that is not 0 has no factor that is 0
         forms.append((rest, NEG | POS))
     for form, known in forms:
-        lead = leading(form)
-        factors: list[int | Fraction] = [1, Fraction(1) / lead, Fraction(1) / magnitude(lead)]
-        for factor in factors:
-            seen = known if factor > 0 else mul_signs(known, NEG)
-            self.note(Fact(self.term(scaled(form, factor)), seen, fact.letters, fact.guards, fact.source))
+        scales = {Fraction(1), 1 / Fraction(leading(form)), 1 / Fraction(threshold(form))}
+        for scale in sorted(scales | {-scale for scale in scales}):
+            seen = known if scale > 0 else mul_signs(known, NEG)
+            self.note(Fact(self.term(scaled(form, scale)), seen, fact.letters, fact.guards, fact.source))
     if len(poly) == 1 and not fact.signs & ZERO:
         mono = next(iter(poly))
         for a, e in mono:

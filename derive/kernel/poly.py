@@ -87,6 +87,11 @@ def leading(poly: Poly) -> int | Fraction:
     return poly[min(poly, key=mono_key)]
 
 
+def threshold(poly: Poly) -> int | Fraction:
+    """The coefficient that sets scale and sign of a bound: the same for x - a and x - b."""
+    return poly[min((m for m in poly if m), key=mono_key)] if any(poly) else leading(poly)
+
+
 def magnitude(value: int | Fraction) -> int | Fraction:
     return value if value > 0 else -value
 

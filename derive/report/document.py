@@ -15,6 +15,7 @@ from derive.kernel.proof import Condition, Step, Use
 from derive.language import catalogue
 from derive.language.theory import Theory
 from derive.report import counterexample, words
+from derive.report.lines import LineView, line_terms, line_views
 from derive.report.notation import Notation, names_in, notation
 from derive.report.numbers import Evidence
 from derive.term import TRUE, Term, defined, subterm, var
@@ -54,6 +55,7 @@ class ClaimView:
     reason: str | None
     start: Term | None  # the left side, from which the steps go
     steps: tuple[StepView, ...]
+    lines: tuple[LineView, ...]  # the comparisons by which an order follows
     closing: str | None  # how the last line gives the claim, where that is not by being its right side
     domain: tuple[Term, ...]
     obligations: tuple[Condition, ...]
@@ -147,12 +149,10 @@ def document(result: TheoryResult, evidence: Evidence | None = None) -> Document
 def _with_notation(draft: Document) -> Document:
     names, letters = names_in(formulas(draft))
     names |= {*draft.axes, *(d.name for d in _declarations(draft))}
-    by_axis = {axis: tuple(sorted(k for k, over in letters.items() if axis in over)) for axis in draft.axes}
-    return replace(
-        draft,
-        letters=tuple((axis, run) for axis, run in by_axis.items() if run),
-        notation=notation(names, letters),
-    )
+    symbols = notation(names, letters)
+    shown = {symbols.renamed.get(k, k): over for k, over in letters.items()}
+    by_axis = {axis: tuple(sorted(k for k, over in shown.items() if axis in over)) for axis in draft.axes}
+    return replace(draft, letters=tuple((axis, run) for axis, run in by_axis.items() if run), notation=symbols)
 
 
 def _declarations(document: Document) -> Iterable[Declaration]:
@@ -184,6 +184,8 @@ def _claim_formulas(claim: ClaimView) -> Iterable[Term]:
         if step.place is not None:
             yield step.place
         yield from (c.condition for c in step.conditions)
+    for line in claim.lines:
+        yield from line_terms(line)
     yield from claim.domain
     yield from (c.condition for c in claim.obligations)
     for side in claim.counterexample.sides if claim.counterexample else ():
@@ -236,6 +238,7 @@ def _claim(
 ) -> ClaimView:
     claim, account = result.claim, result.account
     context = result.context or context
+    lines = line_views(result.proof, context) if result.proof is not None else ()
     steps: tuple[StepView, ...] = ()
     start = None
     if result.proof is not None and result.proof.steps and result.proof.claim.op == "cmp":
@@ -249,10 +252,11 @@ def _claim(
         source=claim.statement,
         caption=claim.caption,
         verdict=result.verdict,
-        reason=result.reason,
+        reason=words.spoken_reason(result.reason, result.counterexample is not None),
         start=start,
         steps=steps,
-        closing=_closing(result),
+        lines=lines,
+        closing=_closing(result, lines),
         domain=tuple(dict.fromkeys(account.domain)) if account else (),
         obligations=tuple(dict.fromkeys(account.obligations)) if account else (),
         hypotheses=result.hypotheses,
@@ -263,13 +267,15 @@ def _claim(
     )
 
 
-def _closing(result: ClaimResult) -> str | None:
+def _closing(result: ClaimResult, lines: Sequence[LineView]) -> str | None:
     """How the proof of an order or a logical claim ends."""
     if result.proof is None:
         return None
     claim = result.proof.claim
     if claim.op == "cmp" and claim.value == "==":
         return None
+    if lines:
+        return f"({lines[-1].number}) gives the claim" if claim.op == "cmp" else "these lines give the claim"
     return "the signs of the parts decide it" if claim.op == "cmp" else "it follows from what is declared and assumed"
 
 

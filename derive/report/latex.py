@@ -135,7 +135,7 @@ class Printer:
         return self.entry(self.notation.symbol(term.value), term.args)
 
     def index(self, term: Term, room: float, small: bool) -> Box:
-        return self.entry(self.notation.symbol(term.value[0]), ())
+        return self.entry(self.notation.letter(term.value[0]), ())
 
     def number(self, term: Term, room: float, small: bool) -> Box:
         if term.value < 0:
@@ -252,7 +252,7 @@ class Printer:
     def ranges(self, letters: Iterable[Term], condition: Term) -> Box:
         """What stands beneath a binder: its letters, their axes where that needs saying, and its filter."""
         letters = tuple(letters)
-        crowded = [k for k in letters if k.value[0] in self.notation.crowded]
+        crowded = [k for k in letters if self.notation.is_crowded(k.value[0])]
         if len(letters) == 1 and not crowded and condition.op == "cmp" and condition.args[0] is letters[0]:
             return self.box(condition, small=True)
         parts = [self.letter(k) for k in letters]
@@ -264,7 +264,7 @@ class Printer:
 
     def letter(self, letter: Term) -> Box:
         box = self.box(letter)
-        if letter.value[0] not in self.notation.crowded:
+        if not self.notation.is_crowded(letter.value[0]):
             return box
         axis = self.entry(self.notation.symbol(letter.value[1]), ())
         return Box(rf"{box.text} \in [{axis.text}]", box.width + 1.9 + axis.width)

@@ -27,6 +27,7 @@ GREEK: dict[str, str] = {
 }
 _WORDS = frozenset(GREEK.values())
 _SHORT = {"eps": "epsilon", "lam": "lambda", "sig": "sigma"}
+_LETTERS = ("r", "t", "u", "v", "w", "l", "m", *(f"k{n}" for n in range(1, 1000)))
 # Symbols the mathematics itself uses, so that no name may look like them.
 RESERVED = frozenset({(r"\delta", ""), (r"\pi", ""), (r"\infty", "")})
 
@@ -83,13 +84,25 @@ def _candidates(name: str) -> Iterator[Symbol]:
 
 @dataclass(frozen=True)
 class Notation:
-    """The symbols of one theory's names, and which letters need their axis said because they run over several."""
+    """The symbols of one theory's names, and which letters need their axis said because they run over several.
+
+    `renamed` gives letters another name where theirs is a name of the theory too.
+    """
 
     symbols: Mapping[str, Symbol] = field(default_factory=dict)
     crowded: frozenset[str] = frozenset()
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     def symbol(self, name: str) -> Symbol:
         return self.symbols.get(name) or Symbol(literal(name))
+
+    def letter(self, name: str) -> Symbol:
+        """How an index letter is written."""
+        return self.symbol(self.renamed.get(name, name))
+
+    def is_crowded(self, letter: str) -> bool:
+        """Whether the letter runs over several axes."""
+        return self.renamed.get(letter, letter) in self.crowded
 
     def free(self, symbol: str) -> bool:
         """Whether no name of the theory is written with this sign."""
@@ -98,7 +111,12 @@ class Notation:
 
 def notation(names: Iterable[str], letters: Mapping[str, frozenset[str]] | None = None) -> Notation:
     """The notation for these names and index letters; `letters` says over which axes each letter runs."""
-    letters = letters or {}
+    letters = dict(letters or {})
+    names = set(names)
+    spare = (c for c in _LETTERS if c not in names and c not in letters)
+    renamed = {letter: next(spare) for letter in sorted(letters) if letter in names}
+    for old, new in renamed.items():
+        letters[new] = letters.pop(old)
     ordered = sorted({*names, *letters}, key=lambda name: (len(name), name.isascii(), name))
     chosen: dict[str, Symbol] = {}
     used = set(RESERVED)
@@ -111,7 +129,7 @@ def notation(names: Iterable[str], letters: Mapping[str, frozenset[str]] | None 
     for name, symbol in chosen.items():
         if symbol.tag and symbol.base in arrays:
             chosen[name] = Symbol(literal(name))
-    return Notation(chosen, frozenset(name for name, axes in letters.items() if len(axes) > 1))
+    return Notation(chosen, frozenset(name for name, axes in letters.items() if len(axes) > 1), renamed)
 
 
 def names_in(terms: Iterable[Term]) -> tuple[set[str], dict[str, frozenset[str]]]:

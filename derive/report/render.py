@@ -98,6 +98,7 @@ def _environment(name: str) -> Environment:
         listing=lambda text: Markup(form.listing(text)),
         address=lambda text: Markup(quote(text)),
         counted=words.counted,
+        sentence=lambda text: text[:1].upper() + text[1:],
         mark=lambda verdict: Markup(words.MARKS[verdict][form.mark]),
         promise=lambda verdict: words.PROMISES[verdict],
     )
@@ -113,6 +114,7 @@ def _formulas(form: Format, printer: Printer) -> dict[str, Callable[..., Any]]:
         ),
         "letters": lambda terms: Markup(form.inline % printer.letters(terms)),
         "entry": lambda name, letters=(): Markup(form.inline % printer.name_of(name, letters)),
+        "equality": lambda left, right: Markup(form.inline % f"{printer.inline(left)} = {printer.inline(right)}"),
         "wide": lambda term, room=_INLINE_ROOM: printer.width(term) > room,
         "last": lambda axis: Markup(form.inline % printer.inline(sub(size(axis), ONE))),
         "equation": lambda item: cmp("==", defined(item.name, *item.letters), item.body),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
+from derive.kernel.order import ROWS
 from derive.kernel.rules import RULES
 
 # For each verdict: its mark in Markdown and terminals, its mark in LaTeX, and what it promises.
@@ -37,8 +39,16 @@ PROCEDURES = {
     "square_of_a_sum": ("square of a sum", "the terms with equal letters, and those with different ones"),
     "moment": ("moment", "what the declared law gives"),
     "case_distinction": ("case distinction", "the same expression in both cases"),
+    "combination": (
+        "combination",
+        "known comparisons times factors of one sign add up to left minus right, times a factor of one sign",
+    ),
+    "extremum": ("extremum", "a maximum is at least each of its values, a minimum at most"),
+    "enclosure": ("enclosure", "rational bounds on both sides that exclude everything else"),
     "sign judgement": ("sign", "the sign of the difference follows from the signs of its parts"),
 }
+_NOTHING = "no derivation was found"
+_HINT = re.compile(r"it would follow with assume\(.*", re.DOTALL)
 _FAMILIES = ("chain_rule", "linearity_of_expectation", "variance_scaling")
 # A declared name of each kind: one number, and an array of them.
 KINDS = {
@@ -82,7 +92,19 @@ def rule_source(rule: str) -> str:
     """Where a rule comes from, or what a procedure does."""
     if rule in RULES:
         return RULES[rule].citation
+    if rule in ROWS:
+        return ROWS[rule].citation
     return PROCEDURES[rule][1] if rule in PROCEDURES else ""
+
+
+def spoken_reason(reason: str | None, refuted: bool) -> str | None:
+    """Why a claim is not proved, as readers are told: beside a counterexample nothing but what would close it."""
+    if reason is None:
+        return None
+    hint = _HINT.search(reason)
+    if refuted:
+        return hint[0] if hint else None
+    return reason.removeprefix(f"{_NOTHING}: ")
 
 
 def sizes(choices: Sequence[Mapping[str, int]]) -> str:
