@@ -144,8 +144,8 @@ def _judge(claim: Claim, context: Context, deadline: float) -> ClaimResult:
         if time.monotonic() > deadline:
             raise OutOfTime
 
-    if is_example(context):
-        return _example(claim, context, deadline)
+    if is_example(claim.condition, context):
+        return _example(claim, context, deadline, tick)
     try:
         attempt = prove(claim.condition, context, tick)
     except OutOfTime:
@@ -153,7 +153,7 @@ def _judge(claim: Claim, context: Context, deadline: float) -> ClaimResult:
     except RecursionError:
         attempt = Attempt(reason="the expression is nested too deeply for the engine")
     if attempt.proof is not None and attempt.account is not None:
-        doubt = _doubt(claim, context, attempt, deadline)
+        doubt = _doubt(claim, context, attempt.account, deadline)
         if doubt is not None:
             return ClaimResult(claim, "undecided", doubt)
         used = needed_hypotheses(attempt.proof, attempt.account, context)
@@ -176,25 +176,32 @@ def needed_hypotheses(proof: Proof, account: Account, context: Context) -> tuple
     return tuple(found)
 
 
-def is_example(context: Context) -> bool:
-    """Whether the hypotheses give the entries of an array, so that the claim is about numbers."""
-    return any(t.op == "list" for h in context.hypotheses for t in subterms(h))
+def is_example(condition: Term, context: Context) -> bool:
+    """Whether the claim is about numbers: the hypotheses give the entries of an array, or it has no variable at all."""
+    if any(t.op == "list" for h in context.hypotheses for t in subterms(h)):
+        return True
+    return not condition.names and not any(t.op in ("size", "index") for t in subterms(condition))
 
 
-def _example(claim: Claim, context: Context, deadline: float) -> ClaimResult:
+def _example(claim: Claim, context: Context, deadline: float, tick: Callable[[], None]) -> ClaimResult:
     from derive.kernel import examples
 
     try:
-        account = examples.decide(claim.condition, context)
+        account = examples.decide(claim.condition, context, tick)
+    except OutOfTime:
+        return _without_proof(claim, context, Attempt(reason="the time limit was reached"), deadline)
     except Rejected as why:
         return _without_proof(claim, context, Attempt(reason=str(why)), deadline)
-    return ClaimResult(claim, "proved", None, None, account, None, context.hypotheses)
+    used = tuple(h for n, h in enumerate(context.hypotheses) if n in account.hypotheses)
+    if len(used) < len(context.hypotheses):  # some hypothesis was not looked at: is there a point at all?
+        doubt = _doubt(claim, context, account, deadline)
+        if doubt is not None:
+            return ClaimResult(claim, "undecided", doubt)
+    return ClaimResult(claim, "proved", None, None, account, None, used)
 
 
-def _doubt(claim: Claim, context: Context, attempt: Attempt, deadline: float) -> str | None:
+def _doubt(claim: Claim, context: Context, account: Account, deadline: float) -> str | None:
     """Why a proof is not enough: nothing satisfies the hypotheses, or the left side is defined nowhere."""
-    account = attempt.account
-    assert account is not None
     if not context.hypotheses and not account.domain:
         return None
     from derive.evidence.refute import witness

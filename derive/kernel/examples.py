@@ -8,14 +8,14 @@ cannot be told, is `Rejected`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from fractions import Fraction
 from functools import reduce
 from itertools import product
 
 from derive.kernel import domain, intervals
 from derive.kernel.check import axes_of, note, pure_index, well_formed
 from derive.kernel.context import Context
-from derive.kernel.intervals import Imprecise, Interval
+from derive.kernel.functions import UNFOLD
+from derive.kernel.intervals import FUNCTIONS, OPERATORS, Imprecise, Interval
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Rejected
 from derive.kernel.signs import split
@@ -36,6 +36,7 @@ from derive.term import (
     rebuild,
     substitute,
     subterms,
+    where,
 )
 
 LADDER = (64, 128, 256, 512, 1024, 2048, 4096)  # bits, in turn
@@ -48,18 +49,19 @@ HOLDS: dict[str, Callable[[int], bool]] = {  # a relation, by the sign of left -
     ">=": lambda s: s >= 0,
 }
 KINDS = {"positive": ">", "nonnegative": ">="}
-ARITHMETIC: dict[str, Callable[..., Interval]] = {
-    "add": lambda *each: reduce(Interval.__add__, each),
-    "mul": lambda *each: reduce(Interval.__mul__, each),
-    "neg": Interval.__neg__,
-    "div": Interval.__truediv__,
-    "pow": intervals.power,
-}
 QUANTIFIED: dict[str, Callable[[list[Term]], Term]] = {  # what a binder comes to on its instances
     "sum": lambda each: add(*each),
     "prod": lambda each: mul(*each),
     "max": lambda each: reduce(lambda a, b: fn("max", a, b), each),
     "min": lambda each: reduce(lambda a, b: fn("min", a, b), each),
+}
+
+
+# Functions in terms of those that are enclosed.
+REWRITTEN: dict[str, Callable[..., Term]] = {
+    **UNFOLD,
+    "relu": lambda x: fn("max", x, ZERO),
+    "sign": lambda x: where(cmp(">", x, ZERO), ONE, where(cmp("<", x, ZERO), num(-1), ZERO)),
 }
 
 
@@ -213,7 +215,9 @@ class Example:
             return self.formal(term)
         if term.bound:
             return self.quantified(term)
-        if op in ARITHMETIC or op == "fn":
+        if op == "fn" and term.value in REWRITTEN:
+            return self.write(REWRITTEN[term.value](*args))
+        if op in OPERATORS or op == "fn":
             return rebuild(term, [self.write(a) for a in args])
         raise Rejected(f"{op} has no value in an example")
 
@@ -304,10 +308,10 @@ class Example:
 
     def enclosed(self, term: Term, bits: int) -> Interval:
         if term.op == "num":
-            return Interval(Fraction(0), Fraction(0), bits).point(term.value)
+            return intervals.number(term.value, bits)
         if term is PI:
             return intervals.pi(bits)
-        f = ARITHMETIC.get(term.op) or intervals.FUNCTIONS.get(term.value if term.op == "fn" else "")
+        f = OPERATORS.get(term.op) or FUNCTIONS.get(term.value if term.op == "fn" else "")
         if f is None:
             raise Rejected(f"there is no enclosure of {term.value or term.op}")
         return f(*(self.enclose(a, bits) for a in term.args))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import ceil, floor, isqrt
 
 from derive.kernel.proof import Rejected
@@ -88,10 +88,9 @@ class Interval:
         ends = abs(self.low), abs(self.high)
         return Interval(Fraction(0) if self.low < 0 < self.high else min(ends), max(ends), self.bits)
 
-    def sign(self) -> int:
-        if self.low <= 0 <= self.high and not self.exact:
-            raise Imprecise
-        return (self.low > 0) - (self.low < 0)
+
+def number(value: Fraction, bits: int) -> Interval:
+    return Interval(value, value, bits)
 
 
 def raised(x: Interval, n: int) -> Interval:
@@ -141,9 +140,9 @@ def monotone(f: Callable[[Interval], Interval]) -> Callable[[Interval], Interval
     """A rising function on an interval, from its enclosures at the two ends."""
 
     def on(x: Interval) -> Interval:
-        high = f(Interval(x.high, x.high, x.bits))  # refused here, it has no value anywhere on x
+        high = f(number(x.high, x.bits))  # refused here, it has no value anywhere on x
         try:
-            return high if x.exact else x.make(f(Interval(x.low, x.low, x.bits)).low, high.high)
+            return high if x.exact else x.make(f(number(x.low, x.bits)).low, high.high)
         except Rejected:
             raise Imprecise from None
 
@@ -161,34 +160,27 @@ def exp(x: Interval) -> Interval:
         raise Rejected(TOO_LARGE)
     m, bits = isqrt(x.bits), x.bits + 2 * isqrt(x.bits) + LARGEST.bit_length()
     k = int(x.low / log_two(64).high)
-    r = (Interval(x.low, x.low, bits) - log_two(bits).times(k)).times(Fraction(1, 1 << m))
+    r = (number(x.low, bits) - log_two(bits).times(k)).times(Fraction(1, 1 << m))
     result = nested(r, x.bits // m + 2, lambda n: Fraction(1, n))
     for _ in range(m):
         result = result * result
     return x.make(result.low * 2**k, result.high * 2**k)
 
 
-def artanh(z: Interval) -> Interval:
-    """For |z| <= 1/3, where z^2 < 1/8."""
-    return z * nested(z * z, z.bits // 3 + 2, lambda n: Fraction(2 * n - 1, 2 * n + 1))
-
-
-def arctan_small(z: Interval) -> Interval:
-    """For |z| <= 1/4."""
-    return z * nested(-(z * z), z.bits // 4 + 2, lambda n: Fraction(2 * n - 1, 2 * n + 1))
+def arc(z: Interval, sign: int) -> Interval:
+    """artanh z for sign 1, arctan z for sign -1, where |z| <= 1/3."""
+    return z * nested((z * z).times(sign), z.bits // 3 + 2, lambda n: Fraction(2 * n - 1, 2 * n + 1))
 
 
 @lru_cache(maxsize=64)
 def log_two(bits: int) -> Interval:
-    third = Interval(Fraction(1, 3), Fraction(1, 3), bits)
-    return artanh(third).times(2)
+    return arc(number(Fraction(1, 3), bits), 1).times(2)
 
 
 @lru_cache(maxsize=64)
 def pi(bits: int) -> Interval:
     """16 arctan(1/5) - 4 arctan(1/239)."""
-    fifth, other = (arctan_small(Interval(Fraction(1, n), Fraction(1, n), bits)) for n in (5, 239))
-    return fifth.times(16) - other.times(4)
+    return arc(number(Fraction(1, 5), bits), -1).times(16) - arc(number(Fraction(1, 239), bits), -1).times(4)
 
 
 @monotone
@@ -200,8 +192,7 @@ def log(x: Interval) -> Interval:
         return x.point(0)
     k = length(x.low)
     z = (x.low - Fraction(2) ** k) / (x.low + Fraction(2) ** k)
-    half = artanh(Interval(z, z, x.bits))
-    return half.times(2) + log_two(x.bits).times(k)
+    return arc(number(z, x.bits), 1).times(2) + log_two(x.bits).times(k)
 
 
 @monotone
@@ -227,7 +218,7 @@ def circular(x: Interval, quarters: int) -> Interval:
         raise Rejected(TOO_LARGE)
     quarter = pi(bits).times(Fraction(1, 2))
     turns = round(middle / quarter.low)
-    r = Interval(middle, middle, bits) - quarter.times(turns)
+    r = number(middle, bits) - quarter.times(turns)
     if abs(r).high > 1:
         raise Imprecise
     odd = (turns + quarters) % 2
@@ -243,7 +234,7 @@ def arctan(x: Interval) -> Interval:
     one, z = x.point(1), x
     for _ in range(3):
         z = z / (one + sqrt(one + z * z))
-    return arctan_small(z).times(8)
+    return arc(z, -1).times(8)
 
 
 @monotone
@@ -259,34 +250,25 @@ def erf(x: Interval) -> Interval:
     return x.times(2) * exp(-square) / sqrt(pi(x.bits)) * series
 
 
-def tanh(x: Interval) -> Interval:
-    one = x.point(1)
-    return one - x.point(2) / (one + exp(x + x))
-
-
 def choice(pick: Callable[[Fraction, Fraction], Fraction]) -> Callable[[Interval, Interval], Interval]:
     return lambda a, b: Interval(pick(a.low, b.low), pick(a.high, b.high), a.bits)
 
 
+OPERATORS: dict[str, Callable[..., Interval]] = {
+    "add": lambda *each: reduce(Interval.__add__, each),
+    "mul": lambda *each: reduce(Interval.__mul__, each),
+    "neg": Interval.__neg__,
+    "div": Interval.__truediv__,
+    "pow": power,
+}
 FUNCTIONS: dict[str, Callable[..., Interval]] = {
     "exp": exp,
     "log": log,
-    "log1p": lambda x: log(x.point(1) + x),
-    "expm1": lambda x: exp(x) - x.point(1),
-    "sqrt": sqrt,
     "abs": abs,
-    "sign": lambda x: x.point(x.sign()),
     "sin": lambda x: circular(x, 0),
     "cos": lambda x: circular(x, 1),
-    "tan": lambda x: circular(x, 0) / circular(x, 1),
-    "sinh": lambda x: (exp(x) - exp(-x)) / x.point(2),
-    "cosh": lambda x: (exp(x) + exp(-x)) / x.point(2),
-    "tanh": tanh,
     "atan": arctan,
     "erf": erf,
-    "sigmoid": lambda x: x.point(1) / (x.point(1) + exp(-x)),
-    "softplus": lambda x: log(x.point(1) + exp(x)),
-    "relu": lambda x: choice(max)(x, x.point(0)),
     "max": choice(max),
     "min": choice(min),
 }

@@ -6,6 +6,7 @@ kernel multiplies out, compares normal forms and judges the signs of the multipl
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,7 @@ from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
     from derive.kernel.check import Ground
+    from derive.kernel.domain import Need
 
 
 @dataclass(frozen=True)
@@ -64,75 +66,69 @@ class Row:
 
 
 HARDY = "Hardy, Littlewood, Polya, Inequalities"
+TANGENT = "a convex function lies above its tangents; Boyd and Vandenberghe, Convex Optimization, section 3.1.3"
 MONOTONE = "a function with a positive derivative increases; Spivak, Calculus, chapter 11"
 U, V, P = meta("U"), meta("V"), meta("P")
 
 
-def _above(left: Term, right: Term = NOUGHT, strict: bool = False) -> Term:
-    return cmp(">" if strict else ">=", left, right)
+def ge(left: Term, right: Term = NOUGHT) -> Term:
+    return cmp(">=", left, right)
 
 
-def _row(name: str, conclusion: Term, *premises: Term, cite: str = HARDY) -> Row:
-    return Row(name, conclusion, premises, cite)
+def gt(left: Term, right: Term = NOUGHT) -> Term:
+    return cmp(">", left, right)
+
+
+Premises = tuple[Term, ...]
+
+
+def _rows(name: str, a: Term, b: Term, loose: Premises | None, tight: Premises | None, cite: str) -> Iterator[Row]:
+    """a >= b under the loose premises, a > b under the tight ones."""
+    if loose is not None:
+        yield Row(name, ge(a, b), loose, cite)
+    if tight is not None:
+        yield Row(f"strict_{name}", gt(a, b), tight, cite)
 
 
 # Increasing functions, with what the smaller argument must satisfy.
-INCREASING: dict[str, tuple[Term, ...]] = {
+INCREASING: dict[str, Premises] = {
     **dict.fromkeys(("exp", "sinh", "tanh", "sigmoid", "softplus", "atan", "erf"), ()),
-    "log": (_above(V, strict=True),),
-    "sqrt": (_above(V),),
+    "log": (gt(V),),
+    "sqrt": (ge(V),),
 }
-TABLE = (
-    _row("exp_tangent", _above(fn("exp", U), add(ONE, U)), cite="the exponential lies above its tangent at 0"),
-    _row("exp_strictly_above_tangent", _above(fn("exp", U), add(ONE, U), True), cmp("!=", U, NOUGHT)),
-    _row(
-        "log_tangent",
-        _above(sub(U, ONE), fn("log", U)),
-        _above(U, strict=True),
-        cite="the logarithm lies below its tangent at 1",
-    ),
-    _row(
-        "log_strictly_below_tangent", _above(sub(U, ONE), fn("log", U), True), _above(U, strict=True), cmp("!=", U, ONE)
-    ),
-    _row("exp_increments", _above(mul(sub(fn("exp", U), fn("exp", V)), sub(U, V))), cite=MONOTONE),
-    _row("bernoulli", _above(power(add(ONE, U), P), add(ONE, mul(P, U))), _above(U, neg(ONE)), _above(P, ONE)),
-    _row(
-        "weighted_means",
-        _above(add(mul(P, U), mul(sub(ONE, P), V)), mul(power(U, P), power(V, sub(ONE, P)))),
-        *(_above(U), _above(V), _above(P), _above(ONE, P)),
-    ),
-    *(
-        _row(
-            f"{name}_{how}increasing",
-            _above(fn(name, U), fn(name, V), strict),
-            _above(U, V, strict),
-            *needs,
-            cite=MONOTONE,
-        )
-        for name, needs in INCREASING.items()
-        for how, strict in (("", False), ("strictly_", True))
-    ),
-    _row("power_increasing", _above(power(U, P), power(V, P)), _above(U, V), _above(V), _above(P)),
-    _row(
-        "power_strictly_increasing",
-        _above(power(U, P), power(V, P), True),
-        _above(U, V, True),
-        _above(V),
-        _above(P, strict=True),
-    ),
-    _row("exponent_increasing", _above(power(P, U), power(P, V)), _above(U, V), _above(P, ONE)),
-    _row("square_root_order", _above(U, V), _above(U), _above(power(U, TWO), power(V, TWO))),
-    _row("strict_square_root_order", _above(U, V, True), _above(U), _above(power(U, TWO), power(V, TWO), True)),
-    _row("absolute_value", _above(fn("abs", U), U)),
-    _row("absolute_bound", _above(U, fn("abs", V)), _above(U, V), _above(U, neg(V))),
-    _row("strict_absolute_bound", _above(U, fn("abs", V), True), _above(U, V, True), _above(U, neg(V), True)),
-    *(_row(f"{name}_at_most_one", _above(ONE, fn(name, U))) for name in ("sin", "cos")),
-    *(_row(f"{name}_at_least_minus_one", _above(fn(name, U), neg(ONE))) for name in ("sin", "cos")),
-    *(_row(f"{name}_below_argument", _above(U, fn(name, U)), _above(U)) for name in ("sin", "atan", "tanh")),
-    _row("erf_below_one", _above(ONE, fn("erf", U), True)),
-    _row("atan_below_quarter_turn", _above(div(PI, TWO), fn("atan", U), True)),
-)
-ROWS: dict[str, Row] = {row.name: row for row in TABLE}
+POWERS, SQUARES, FLAT = (power(U, P), power(V, P)), (power(U, TWO), power(V, TWO)), sub(ONE, P)
+ROWS: dict[str, Row] = {
+    row.name: row
+    for rows in (
+        _rows("exp_tangent", fn("exp", U), add(ONE, U), (), (cmp("!=", U, NOUGHT),), TANGENT),
+        _rows("log_tangent", sub(U, ONE), fn("log", U), (gt(U),), (gt(U), cmp("!=", U, ONE)), TANGENT),
+        _rows("bernoulli", power(add(ONE, U), P), add(ONE, mul(P, U)), (ge(U, neg(ONE)), ge(P, ONE)), None, TANGENT),
+        _rows(
+            "weighted_means",
+            add(mul(P, U), mul(FLAT, V)),
+            mul(power(U, P), power(V, FLAT)),
+            (ge(U), ge(V), ge(P), ge(ONE, P)),
+            None,
+            HARDY,
+        ),
+        *(
+            _rows(f"{f}_increasing", fn(f, U), fn(f, V), (ge(U, V), *needs), (gt(U, V), *needs), MONOTONE)
+            for f, needs in INCREASING.items()
+        ),
+        _rows("exp_increments", mul(sub(fn("exp", U), fn("exp", V)), sub(U, V)), NOUGHT, (), None, MONOTONE),
+        _rows("power_increasing", *POWERS, (ge(U, V), ge(V), ge(P)), (gt(U, V), ge(V), gt(P)), MONOTONE),
+        _rows("exponent_increasing", power(P, U), power(P, V), (ge(U, V), ge(P, ONE)), None, MONOTONE),
+        _rows("square_root_order", U, V, (ge(U), ge(*SQUARES)), (ge(U), gt(*SQUARES)), HARDY),
+        _rows("absolute_bound", U, fn("abs", V), (ge(U, V), ge(U, neg(V))), (gt(U, V), gt(U, neg(V))), HARDY),
+        *(_rows(f"{f}_below_argument", U, fn(f, U), (ge(U),), (gt(U),), MONOTONE) for f in ("sin", "atan", "tanh")),
+        _rows("sin_at_most_one", ONE, fn("sin", U), (), None, MONOTONE),
+        _rows("cos_at_most_one", ONE, fn("cos", U), (), None, MONOTONE),
+        _rows("cos_at_least_minus_one", fn("cos", U), neg(ONE), (), None, MONOTONE),
+        _rows("erf_below_one", ONE, fn("erf", U), None, (), MONOTONE),
+        _rows("atan_below_quarter_turn", div(PI, TWO), fn("atan", U), None, (), MONOTONE),
+    )
+    for row in rows
+}
 
 
 @dataclass
@@ -208,6 +204,15 @@ class Board:
                 means = need.condition.op in ("E", "Var", "Cov")
                 if means and domain.reason(self.ground.full, need, self.ground.known) is None:
                     raise Rejected("a mean that may not exist")
+
+    def reason(self, need: Need) -> str | None:
+        """The rule of a line that says what must hold for a term to be defined."""
+        here = self.ground.full.extended(need.guards)
+        for known in self.lines if here is not None and need.condition.op == "cmp" else ():
+            told = known.letters <= set(need.letters) and not known.signs & ~RELATION[need.condition.value]
+            if told and all(map(here.holds, known.guards)) and here.equal(known.term, difference(need.condition)):
+                return f"by {known.source}"
+        return None
 
     def follows(self, nf: Normal, condition: Term) -> bool:
         """Whether the condition holds by signs, or is one of the lines."""
@@ -353,12 +358,13 @@ def established(ground: Ground, proof: Proof, account: Account) -> Board:
     return board
 
 
-def judge(ground: Ground, proof: Proof, current: Term, account: Account) -> None:
+def judge(ground: Ground, proof: Proof, current: Term, account: Account) -> Board:
     """Raise Rejected unless the claim `current relation right` follows; `current` equals the claim's left side."""
     claim = cmp(ground.claim.value, current, ground.claim.args[1])
     board = established(ground, proof, account)
     if not claim.letters <= board.fixed or not board.follows(ground.full, claim):
         raise Rejected(f"the sign of the difference is not known to make the two sides {claim.value}")
+    return board
 
 
 def judge_condition(ground: Ground, claim: Term, proof: Proof | None = None, account: Account | None = None) -> None:
