@@ -1,11 +1,12 @@
 # Each target sets up what it needs. PYTHON names the interpreter (3.11 or newer) the environment is made from.
 PYTHON ?= python3
+DERIVE_FUZZ_SECONDS ?= 600
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup report test quick lint clean
+.PHONY: help setup report test quick mutants fuzz lint clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -26,6 +27,12 @@ test: $(STAMP)  ## run all tests
 
 quick: $(STAMP)  ## run the tests that take little time
 	@$(BIN)/python -m pytest -m 'not slow'
+
+mutants: $(STAMP)  ## damage proofs step by step and see that the kernel refuses each
+	@$(BIN)/python -m tests.mutants
+
+fuzz: $(STAMP)  ## search for something false that is proved, for DERIVE_FUZZ_SECONDS (600)
+	@DERIVE_FUZZ_SECONDS=$(DERIVE_FUZZ_SECONDS) $(BIN)/python -m pytest tests/test_soundness_fuzz.py
 
 lint: $(STAMP)  ## style and types
 	$(BIN)/ruff check .

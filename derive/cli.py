@@ -224,7 +224,9 @@ def diff(
 
 @derive.command()
 @click.argument("names", metavar="[NAME|FILE]...", nargs=-1)
-@click.option("--format", "formats", default="md,tex", show_default=True, metavar="LIST", help="Of md, tex, pdf.")
+@click.option(
+    "--format", "formats", default="md,tex,html", show_default=True, metavar="LIST", help="Of md, tex, html, pdf."
+)
 @click.option("--out", type=folder, metavar="DIR", default=Path("reports"), show_default=True)
 @click.option("--open", "open_", is_flag=True, help="Open the first report written.")
 @time_limit
@@ -252,7 +254,7 @@ def report(names: tuple[str, ...], formats: str, out: Path, open_: bool, timeout
             result = _checked(theory, timeout, tell)
             found.append((name, result))
             try:
-                document, written = write_report(result, chosen, out, tell)
+                document, written = write_report(result, chosen, out, tell, index=not names)
             except MissingTool as problem:
                 raise Failure(str(problem), TOOL_MISSING) from problem
             except OSError as problem:
@@ -260,10 +262,10 @@ def report(names: tuple[str, ...], formats: str, out: Path, open_: bool, timeout
             documents.append(document)
             files += written
         if not names:
-            files.append(write_index(documents, out))
+            files += write_index(documents, chosen, out)
     click.echo(written_text(documents, files))
     if open_ and files:
-        click.launch(str(files[0]))
+        click.launch(str(next((f for f in files if f.suffix == ".html"), files[0])))
     return _overall(found)
 
 

@@ -17,15 +17,19 @@ from markdown_it.token import Token
 
 from derive.engine.check import check_theory
 from derive.engine.verdict import TheoryResult
+from derive.kernel.check import check as kernel_check
+from derive.kernel.proof import Proof
 from derive.language import catalogue, loads
 from derive.report import counterexample, escape, prose, words
 from derive.report.document import Document, document, formulas
 from derive.report.formula import safe_formula
 from derive.report.latex import Printer
+from derive.report.lines import line_terms
+from derive.report.notation import names_in, notation
 from derive.report.numbers import Evidence, module, ulps
 from derive.report.render import FORMATS, render
 from derive.report.write import pdf
-from derive.term import Term, alike, subterms
+from derive.term import Term, alike, index, mul, over, subterms, var
 
 Derive = Callable[..., Run]
 needs_pdflatex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
@@ -77,6 +81,12 @@ def test_every_printed_formula_of_the_catalogue_is_read_back(name: str, checked:
                 whole += 1
                 assert same(read(printer.inline(term)), term)
                 assert same(read(printer.display(term)), term)
+            for line in claim.lines:
+                letters = [*claim.letters, *line.letters]
+                if all(k.value[0] not in shown.notation.renamed for k in letters):
+                    whole += 1
+                    read = reader(shown, result, number, letters).read
+                    assert same(read(printer.display(line.condition)), line.condition)
     assert whole > 10
 
 
@@ -95,6 +105,9 @@ def test_report_holds_every_statement_step_and_condition(
             for step in claim.steps:
                 assert printer.display(step.after, "==") in text
                 assert step.rule in text
+            for line in claim.lines:
+                assert FORMATS[form].display % printer.display(line.condition) in text
+                assert line.rule in text
             for condition in claim.domain:
                 assert printer.inline(condition) in text
     for definition in shown.definitions:
@@ -181,6 +194,66 @@ def test_reports_are_the_same_bytes_each_time_and_are_those_in_the_repository(de
 def test_index_links_every_report() -> None:
     text = (ROOT / "reports" / "index.md").read_text(encoding="utf-8")
     assert re.findall(r"\]\((.*?)\)", text) == [f"{name}.md" for name in catalogue()]
+
+
+# -- orders -----------------------------------------------------------------------------------------------------------
+
+ORDERS = """n: axis
+z: real[n]
+p: real[n]
+Z = sum(exp(z[k]) for k in n)
+def largest():
+    assert exp(z[i])/Z <= 1
+def logarithm():
+    assume(all(p[k] >= 0 for k in n))
+    assume(sum(p[k] for k in n) == 1)
+    assert sum(p[k]*log(exp(z[k])/Z) for k in n) <= 0
+"""
+
+
+def test_order_is_shown_comparison_by_comparison_with_what_each_rests_on() -> None:
+    shown = document(checked_text(ORDERS))
+    assert shown.verdict == "proved"
+    for theorem in shown.theorems:
+        (claim,) = theorem.claims
+        assert claim.lines
+        assert claim.closing == f"({len(claim.lines)}) gives the claim"
+        for line in claim.lines:
+            for term in line_terms(line):
+                marks = {k.value[0] for t in subterms(term) for k in (*t.bound, *t.letters)}
+                assert all(mark.isidentifier() for mark in marks)
+            for reference in (r for s in line.summands for r in s.references):
+                earlier = re.fullmatch(r"\((\d+)\)", reference.words)
+                assert earlier is None or int(earlier[1]) < line.number
+    assert any(r.words == "(1)" for line in claim.lines for s in line.summands for r in s.references)
+
+
+def test_last_comparison_is_the_claim() -> None:
+    result = checked_text(ORDERS)
+    for theorem, shown in zip(result.theorems, document(result).theorems, strict=True):
+        context = result.theory.context(theorem.theorem)
+        (claim,), (view,) = theorem.claims, shown.claims
+        last = Proof(view.lines[-1].condition)
+        assert kernel_check(dataclasses.replace(last, lines=claim.proof.lines), context)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("form", ["md", "tex"])
+def test_report_says_what_a_comparison_is_made_of(form: str) -> None:
+    text = render(document(checked_text(ORDERS)), form)
+    assert "by its sign" in text
+    assert "summed over" in text
+    assert "multiplied by" in text
+    assert "gives the claim" in text
+
+
+def test_letter_that_is_also_a_name_is_written_with_another_sign() -> None:
+    k, z, name = index("k", "n"), var("z", index("k", "n")), var("k", index("i", "n"))
+    names, letters = names_in([over("sum", mul(z, name), k)])
+    chosen = notation(names, letters)
+    assert chosen.letter("k") != chosen.symbol("k")
+    printed = Printer(chosen).inline(over("sum", mul(z, name), k))
+    assert printed == r"\sum_{r} z_{r} k_{i}"
+    assert notation({"z"}, {"k": frozenset({"n"})}).renamed == {}
 
 
 # -- what is not proved -----------------------------------------------------------------------------------------------

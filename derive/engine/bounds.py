@@ -1,14 +1,14 @@
-"""Elementary inequalities worth having as lines, read off the atoms of a difference."""
+"""Elementary inequalities worth having as lines, read off the atoms of a difference and the functions of a claim."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from math import gcd
+from math import gcd, lcm
 from typing import TYPE_CHECKING
 
-from derive.engine.pieces import Opened, opened, product
-from derive.kernel.normal import UNIT, Mono, Normal, Poly, add_to, key, mono_key, scaled
+from derive.engine.pieces import Factors, Opened, opened, product
+from derive.kernel.normal import Mono, Normal, Poly, add_to, key, mono_key
 from derive.kernel.proof import Cite, Line, Part, Rejected
 from derive.kernel.signs import NEG, POS, sign
 from derive.term import (
@@ -18,7 +18,9 @@ from derive.term import (
     TWO,
     Term,
     add,
+    both,
     cmp,
+    delta,
     div,
     fn,
     mul,
@@ -30,24 +32,33 @@ from derive.term import (
     sub,
     substitute,
     subterms,
+    transform,
+    where,
 )
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
-    from derive.engine.order import Goal, Search
+    from derive.engine.order import Search
+    from derive.engine.strategies import Goal
+
+MAX_EXPONENTS = 6
+BELOW_ARGUMENT = ("sin", "atan", "tanh")
 
 
-def suggest(search: Search, goal: Goal) -> None:
-    """Add lines for the maxima, sums, exponentials, logarithms and 0-1 terms of the goal and of what is known."""
-    here = search.here(goal.scope)
-    assert here is not None
-    polys = [goal.poly, *(here.poly(f.term) for f in search.nf.raw_facts)]
-    top = {a for poly in polys for m in poly for a, _ in m}
-    for t in sorted({t for a in top for t in subterms(a)}, key=key):
-        for line in _about(search, here, t, t in top):
-            search.suggest(line)
-    for line in (*_exponentials(search, here, goal), *_logarithms(search, here, goal)):
-        search.suggest(line)
+def combination(
+    term: Term, parts: tuple[Part, ...], letters: Iterable[Term], guard: Term = TRUE, strict: bool = False
+) -> Line:
+    condition = cmp(">" if strict else ">=", term, NOUGHT)
+    return Line(condition, "combination", (), parts, (), tuple(letters), guard)
+
+
+def row(rule: str, strict: bool, left: Term, right: Term, values: tuple[Term, ...], letters: Iterable[Term]) -> Line:
+    name = f"strict_{rule}" if strict else rule
+    return Line(cmp(">" if strict else ">=", left, right), name, values, (), (), tuple(letters))
+
+
+def at(letters: Iterable[Term]) -> tuple[tuple[Term, Term], ...]:
+    return tuple((k, k) for k in letters)
 
 
 def general(search: Search, term: Term) -> tuple[dict[Term, Term], tuple[Term, ...]]:
@@ -57,79 +68,155 @@ def general(search: Search, term: Term) -> tuple[dict[Term, Term], tuple[Term, .
     return mapping, tuple(mapping.values())
 
 
+def from_claim(search: Search) -> None:
+    """Lines for the functions and sums of the claim as it is written."""
+    nf = search.nf
+    claim = transform(search.ground.claim, lambda t: nf.opened(t) if t.op == "def" else None)
+    for t in sorted(subterms(claim), key=key):
+        try:
+            if t.op == "sum" and not sign(nf, t.args[0]) & NEG and t.args[1] is TRUE:
+                for line in _entries(search, nf, t):
+                    search.suggest(line)
+            elif t.op == "fn" and t.value in BELOW_ARGUMENT:
+                mapping, letters = general(search, t)
+                u = substitute(t.args[0], mapping)
+                for v in (u, neg(u)):
+                    for strict in (True, False):
+                        search.suggest(row(f"{t.value}_below_argument", strict, v, fn(t.value, v), (v,), letters))
+        except Rejected:
+            continue
+
+
+def suggest(search: Search, goal: Goal) -> None:
+    """Add lines for the maxima, sums, exponentials, logarithms and 0-1 terms of the goal and of what is known."""
+    here = search.here(goal.scope)
+    assert here is not None
+    polys = [goal.poly, *(here.poly(f.term) for f in search.nf.raw_facts)]
+    top = {a for poly in polys for m in poly for a, _ in m}
+    for t in sorted({t for a in top for t in subterms(a)}, key=key):
+        if (t, t in top) not in search.suggested:
+            search.suggested.add((t, t in top))
+            for line in _about(search, here, t, t in top):
+                search.suggest(line)
+    if goal.strict:
+        for line in _least(search, here, goal):
+            search.suggest(line)
+    for makers in (_exponentials, _logarithms, _powers):
+        for line in makers(search, here, goal):
+            search.suggest(line)
+
+
+# -- one atom --------------------------------------------------------------------------------------------------------
+
+
 def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
     """Lines about one atom."""
+    mapping, letters = general(search, t)
+    a = substitute(t, mapping)
     if t.op == "argmax" and len(t.bound) == 1:
-        mapping, letters = general(search, t)
         place = search.letter(t.bound[0].value[1])
-        a = substitute(t, mapping)
         whole = over("max", a.args[0], *a.bound, where=a.args[1])
-        value, where = (substitute(x, {a.bound[0]: place}) for x in a.args)
-        yield Line(cmp(">=", whole, value), "extremum", (whole, place), (), (), (*letters, place), where)
-    elif t.op == "sum" and len(t.bound) == 1 and t.args[1] is TRUE and top and not sign(here, t.args[0]) & NEG:
+        value, filter_ = (substitute(x, {a.bound[0]: place}) for x in a.args)
+        yield Line(cmp(">=", whole, value), "extremum", (whole, place), (), (), (*letters, place), filter_)
+    elif t.op == "sum" and t.args[1] is TRUE and top and not sign(here, t.args[0]) & NEG:
         yield from _entries(search, here, t)
     elif t.op == "delta" or (t.op == "var" and here.is_bit(t)):
-        mapping, letters = general(search, t)
-        other = sub(ONE, substitute(t, mapping))
-        yield Line(cmp(">=", other, NOUGHT), "combination", (), (Part(power(other, TWO)),), (), letters)
+        yield combination(sub(ONE, a), (Part(power(sub(ONE, a), TWO)),), letters)
+    elif t.op == "where" and t.args[0].value == "<":
+        rest = where(cmp(">", *a.args[0].args), ONE, NOUGHT)
+        yield combination(sub(ONE, a), (Part(power(sub(ONE, a), TWO)),), letters)
+        yield combination(add(ONE, neg(a), neg(delta(*a.args[0].args))), (Part(rest),), letters)
     elif t.op == "where" and t.args[0].value == ">":
-        mapping, letters = general(search, t)
-        u = substitute(t.args[0].args[0], mapping)
-        for value in (fn("relu", u), fn("relu", neg(u))):
-            yield Line(cmp(">=", value, NOUGHT), "combination", (), (Part(value),), (), letters)
+        yield from _switched(search, here, t.args[0].args[0])
     elif t.op == "index" and top:
-        mapping, letters = general(search, t)
-        k, place = search.letter(t.value[1]), mapping.get(t, t)
-        gap = add(size(t.value[1]), num(-1), neg(place))
-        part = Part(ONE, (), (k,), cmp(">", k, place))
-        yield Line(cmp(">=", gap, NOUGHT), "combination", (), (part,), (), letters)
+        k = search.letter(t.value[1])
+        gap = add(size(t.value[1]), num(-1), neg(a))
+        yield combination(gap, (Part(ONE, (), (k,), cmp(">", k, a)),), letters)
     elif t.op == "size":
-        yield Line(cmp(">=", t, num(here.least(t))), "combination", (), (Part(sub(t, num(here.least(t)))),))
+        gap = sub(t, num(here.least(t)))
+        yield combination(gap, (Part(gap),), ())
     elif t.op == "fn" and t.value in ("sin", "cos", "erf", "atan"):
-        yield from _bounded(search, t)
+        yield from _bounded(t.value, a.args[0], letters)
 
 
 def _entries(search: Search, here: Normal, t: Term) -> Iterator[Line]:
-    """A sum of terms that are not negative is at least one of them, and at least two different ones."""
-    (k,) = t.bound
+    """A sum of terms that are not negative is at least the part at one place, and at two different ones."""
     mapping, letters = general(search, t)
     t = substitute(t, mapping)
-    (k,), body = t.bound, t.args[0]
-    axis = k.value[1]
-    one, two, inner = search.letter(axis), search.letter(axis), search.letter(axis)
-    value = substitute(body, {k: inner})
-    at_one, at_two = substitute(body, {k: one}), substitute(body, {k: two})
-    many = here.least(size(axis)) > 1 and sign(here, body) == POS
-    part = Part(value, (), (inner,), cmp("!=", inner, one))
-    yield Line(cmp(">" if many else ">=", sub(t, at_one), NOUGHT), "combination", (), (part,), (), (*letters, one))
-    if sum(k.value[1] == axis for k in search.board.fixed) > 1:
-        where = cmp("!=", inner, one), cmp("!=", inner, two)
-        part = Part(value, (), (inner,), _and(*where))
-        gap = sub(t, add(at_one, at_two))
-        yield Line(cmp(">=", gap, NOUGHT), "combination", (), (part,), (), (*letters, one, two), cmp("!=", one, two))
+    inner = {k: search.letter(k.value[1]) for k in t.bound}
+    strict = sign(here, t.args[0]) == POS
+    for k in t.bound:
+        axis = k.value[1]
+        one, two = search.letter(axis), search.letter(axis)
+        rest = [b for b in t.bound if b is not k]
+        at_one, at_two = (over("sum", substitute(t.args[0], {k: p}), *rest) for p in (one, two))
+        value, summed = substitute(t.args[0], inner), tuple(inner.values())
+        part = Part(value, (), summed, cmp("!=", inner[k], one))
+        many = strict and here.least(size(axis)) > 1
+        yield combination(sub(t, at_one), (part,), (*letters, one), strict=many)
+        if sum(b.value[1] == axis for b in search.board.fixed) > 1:
+            part = Part(value, (), summed, both(cmp("!=", inner[k], one), cmp("!=", inner[k], two)))
+            gap = sub(t, add(at_one, at_two))
+            yield combination(gap, (part,), (*letters, one, two), cmp("!=", one, two))
 
 
-def _and(*conditions: Term) -> Term:
-    from derive.term import both
+def _least(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
+    """Positive factors of the terms of a sum are at least the least of them."""
+    for t in sorted({a for m in goal.poly for a, e in m if a.op == "sum" and len(a.bound) == 1 and e == 1}, key=key):
+        (k,), body = t.bound, t.args[0]
+        for a in body.args if body.op == "mul" else ():
+            if a.op == "var" and k in a.letters and sign(here, a) == POS:
+                mapping, letters = general(search, over("sum", a, k))
+                place, value = search.letter(k.value[1]), substitute(a, mapping)
+                least, entry = over("min", value, k), substitute(value, {k: place})
+                yield Line(cmp(">=", entry, least), "extremum", (least, place), (), (), (*letters, place))
 
-    return both(*conditions)
+
+def _switched(search: Search, here: Normal, u: Term) -> Iterator[Line]:
+    """relu(u) and relu(-u) are not negative, are at most the positive part of the sum u, and entries of their sums."""
+    mapping, letters = general(search, u)
+    u = substitute(u, mapping)
+    for v in (u, neg(u)):
+        value = fn("relu", v)
+        yield combination(value, (Part(value),), letters)
+        if len(letters) == 1:
+            k = search.letter(letters[0].value[1])
+            yield from _entries(search, here, over("sum", substitute(value, {letters[0]: k}), k))
+        poly = here.poly(v)
+        falls = {m: c for m, c in poly.items() if not here.mono_sign(m, c) & POS}
+        rises = {m: c for m, c in poly.items() if m not in falls}
+        if falls and rises and not any(here.mono_sign(m, c) & NEG for m, c in rises.items()):
+            yield from _capped(search, here.term(rises), v, letters)
 
 
-def _bounded(search: Search, t: Term) -> Iterator[Line]:
+def _capped(search: Search, top: Term, u: Term, letters: tuple[Term, ...]) -> Iterator[Line]:
+    """relu(u) <= top in the two cases of the sign of u."""
+    gap, test = sub(top, fn("relu", u)), cmp(">", u, NOUGHT)
+    cites = []
+    for cell, plain in ((test, sub(top, u)), (cmp("<=", u, NOUGHT), top)):
+        inner = search.nf.canonical(plain)
+        number = search.add(combination(gap, (Part(inner),), letters, cell))
+        cites.append(None if number is None else Cite(number, at(letters)))
+    yield Line(cmp(">=", gap, NOUGHT), "case_distinction", (test,), (), tuple(cites), letters)
+
+
+def _bounded(name: str, u: Term, letters: tuple[Term, ...]) -> Iterator[Line]:
     """Sine, cosine, error function and arc tangent between their bounds."""
-    mapping, letters = general(search, t)
-    u = substitute(t.args[0], mapping)
-    value = fn(t.value, u)
-    if t.value in ("sin", "cos"):
-        yield Line(cmp(">=", ONE, value), f"{t.value}_at_most_one", (u,), (), (), letters)
-        yield Line(cmp(">=", value, neg(ONE)), f"{t.value}_at_least_minus_one", (u,), (), (), letters)
-    else:
-        rule, bound = ("erf_below_one", ONE) if t.value == "erf" else ("atan_below_quarter_turn", div(PI, TWO))
-        yield Line(cmp(">", bound, value), rule, (u,), (), (), letters)
-        yield Line(cmp(">", bound, fn(t.value, neg(u))), rule, (neg(u),), (), (), letters)
+    value = fn(name, u)
+    if name == "cos":
+        yield row("cos_at_most_one", False, ONE, value, (u,), letters)
+        yield row("cos_at_least_minus_one", False, value, neg(ONE), (u,), letters)
+        return
+    rules = {"sin": ("sin_at_most_one", ONE), "erf": ("erf_below_one", ONE)}
+    rule, bound = rules.get(name, ("atan_below_quarter_turn", div(PI, TWO)))
+    for v in (u, neg(u)):
+        yield row(rule, name != "sin", bound, fn(name, v), (v,), letters)
 
 
-def spread(here: Normal, monos: list[Mono]) -> list[Opened]:
+# -- terms of one kind, compared with each other ---------------------------------------------------------------------
+
+
+def spread(here: Normal, monos: Iterable[Mono]) -> list[Opened]:
     """The monomials with their sums opened."""
     found = []
     for m in monos:
@@ -140,29 +227,53 @@ def spread(here: Normal, monos: list[Mono]) -> list[Opened]:
     return found
 
 
+def _exponent(here: Normal, factors: Factors) -> Poly:
+    """The logarithm of the exponentials and the powers of symbolic exponent among the factors."""
+    u: Poly = {}
+    for a, e in factors:
+        if isinstance(e, Term):
+            add_to(u, here.poly(mul(e, fn("log", a))))
+        elif a.op == "fn" and a.value == "exp":
+            add_to(u, here.poly(a.args[0]), e)
+    return u
+
+
 def _exponentials(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
-    """exp(a) >= exp(b) where a >= b is known, and the tangents of exp that the other terms call for."""
+    """exp(a) against exp(b): what is known of a - b, the tangent of exp at b, and chords."""
     exponents: dict[Term, Poly] = {}
     for o in spread(here, sorted(goal.poly, key=mono_key)):
-        u: Poly = {}
-        for a, e in o.factors:
-            if a.op == "fn" and a.value == "exp" and not isinstance(e, Term):
-                add_to(u, here.poly(a.args[0]), e)
+        u = _exponent(here, o.factors)
         exponents.setdefault(here.term(u), u)
-    if len(exponents) > 6:
+    if len(exponents) > MAX_EXPONENTS:
         return
     for a, u in exponents.items():
         for b, v in exponents.items():
-            gap = add_to(dict(u), v, -1)
             if a is b:
                 yield from _increments(search, a)
-            elif gap:
-                mapping, letters = general(search, add(a, b))
-                upper, lower = substitute(a, mapping), substitute(b, mapping)
-                found = list(_ordered(search, upper, lower, letters, TRUE))
-                if not found and goal.scope.where is not TRUE and add(a, b).letters <= search.letters(goal.scope):
-                    found = list(_ordered(search, a, b, goal.scope.letters, goal.scope.where))
-                yield from found or _tangent(search, goal, upper, lower, letters, gap)
+                continue
+            gap = add_to(dict(u), v, -1)
+            mapping, letters = general(search, add(a, b))
+            upper, lower = substitute(a, mapping), substitute(b, mapping)
+            found = list(_ordered(search, "exp", upper, lower, letters, TRUE))
+            if not found and goal.scope.where is not TRUE and add(a, b).letters <= search.letters(goal.scope):
+                found = list(_ordered(search, "exp", a, b, goal.scope.letters, goal.scope.where))
+            yield from found
+            yield from _tangent(search, upper, lower, letters)
+            yield from _chords(search, here, gap, mapping, lower, letters)
+
+
+def _ordered(
+    search: Search, name: str, upper: Term, lower: Term, letters: tuple[Term, ...], guard: Term
+) -> Iterator[Line]:
+    """name(upper) above name(lower), where that is known of the arguments."""
+    for strict in (True, False):
+        number = search.compare(sub(upper, lower), strict, letters, guard)
+        if number is not None:
+            cites = (Cite(number, at(letters)), *((None,) if name in ("log", "sqrt") else ()))
+            rule = f"strict_{name}_increasing" if strict else f"{name}_increasing"
+            condition = cmp(">" if strict else ">=", fn(name, upper), fn(name, lower))
+            yield Line(condition, rule, (upper, lower), (), cites, letters, guard)
+            return
 
 
 def _increments(search: Search, u: Term) -> Iterator[Line]:
@@ -172,81 +283,151 @@ def _increments(search: Search, u: Term) -> Iterator[Line]:
     if mapping:
         p, q = substitute(u, mapping), substitute(u, again)
         gap = mul(sub(fn("exp", p), fn("exp", q)), sub(p, q))
-        yield Line(cmp(">=", gap, NOUGHT), "exp_increments", (p, q), (), (), (*letters, *again.values()))
+        yield row("exp_increments", False, gap, NOUGHT, (p, q), (*letters, *again.values()))
 
 
-def _ordered(search: Search, upper: Term, lower: Term, letters: tuple[Term, ...], where: Term) -> Iterator[Line]:
-    """exp(upper) above exp(lower), where that is known of the exponents."""
+def _tangent(search: Search, upper: Term, lower: Term, letters: tuple[Term, ...]) -> Iterator[Line]:
+    """exp(a) above the tangent of exp at b."""
+    w = sub(upper, lower)
     for strict in (True, False):
-        number = search.compare(sub(upper, lower), strict, letters, where)
+        number = search.add(row("exp_tangent", strict, fn("exp", w), add(ONE, w), (w,), letters))
         if number is not None:
-            rule = "exp_strictly_increasing" if strict else "exp_increasing"
-            condition = cmp(">" if strict else ">=", fn("exp", upper), fn("exp", lower))
-            cite = Cite(number, tuple((k, k) for k in letters))
-            yield Line(condition, rule, (upper, lower), (), (cite,), letters, where)
+            gap = sub(fn("exp", upper), mul(fn("exp", lower), add(ONE, w)))
+            yield combination(gap, (Part(fn("exp", lower), (Cite(number, at(letters)),)),), letters, strict=strict)
             return
 
 
-def _tangent(
-    search: Search, goal: Goal, upper: Term, lower: Term, letters: tuple[Term, ...], gap: Poly
+def _chords(
+    search: Search, here: Normal, gap: Poly, mapping: dict[Term, Term], lower: Term, letters: tuple[Term, ...]
 ) -> Iterator[Line]:
-    """exp(a) above the tangent of exp at b, where the goal has terms of its kind."""
-    atoms = {x for m in gap for x, _ in m}
-    if any(m in goal.poly for m in gap) or any(x in atoms for m in goal.poly for x, e in m):
-        w = sub(upper, lower)
-        for strict in (True, False):
-            rule = "exp_strictly_above_tangent" if strict else "exp_tangent"
-            relation = ">" if strict else ">="
-            number = search.add(Line(cmp(relation, fn("exp", w), add(ONE, w)), rule, (w,), (), (), letters))
-            if number is not None:
-                part = Part(fn("exp", lower), (Cite(number, tuple((k, k) for k in letters)),))
-                line = mul(fn("exp", lower), add(ONE, w))
-                yield Line(cmp(relation, fn("exp", upper), line), "combination", (), (part,), (), letters)
-                return
+    """exp(b + g) below the chord of exp between t = 0 and t = 1, for an exponent g that is linear in a t of [0, 1]."""
+    for t in sorted({a for m in gap for a, e in m if a.op == "var" and not a.letters and e == 1}, key=key):
+        if sign(here, t) & NEG or sign(here, here.canonical(sub(ONE, t))) & NEG:
+            continue
+        slope = {m - {(t, 1)}: c for m, c in gap.items() if (t, 1) in m}
+        start = {m: c for m, c in gap.items() if (t, 1) not in m}
+        if any(t in subterms(a) for part in (slope, start) for m in part for a, _ in m):
+            continue
+        q = substitute(here.term(start), mapping)
+        p = add(q, substitute(here.term(slope), mapping))
+        upper, other = fn("exp", p), fn("exp", q)
+        line = add(mul(t, upper), mul(sub(ONE, t), other))
+        bent = mul(power(upper, t), power(other, sub(ONE, t)))
+        number = search.add(row("weighted_means", False, line, bent, (upper, other, t), letters))
+        if number is not None:
+            factor = fn("exp", lower)
+            yield combination(mul(factor, sub(line, bent)), (Part(factor, (Cite(number, at(letters)),)),), letters)
+
+
+def _powers(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
+    """a**e above b**e where a is above b, and (1 + u)**e above 1 + e u."""
+    atoms = {
+        (a.args[0], a.args[1]) if a.op == "pow" and e == 1 else (a, e)
+        for o in spread(here, sorted(goal.poly, key=mono_key))
+        for a, e in o.factors
+        if not isinstance(e, int) or a.op == "pow"
+    }
+    ordered = sorted(atoms, key=lambda p: (key(p[0]), str(p[1])))
+    for a, e in ordered[:MAX_EXPONENTS]:
+        exponent = e if isinstance(e, Term) else num(e)
+        mapping, letters = general(search, add(a, exponent))
+        base, p = substitute(a, mapping), substitute(exponent, mapping)
+        u = search.nf.canonical(sub(base, ONE))
+        yield row("bernoulli", False, power(add(ONE, u), p), add(ONE, mul(p, u)), (u, p), letters)
+        for b, f in ordered[:MAX_EXPONENTS]:
+            if f == e and a is not b and add(a, b, exponent).letters <= search.board.fixed:
+                for strict in (True, False):
+                    number = search.compare(sub(a, b), strict, ())
+                    if number is not None:
+                        cites = (Cite(number), None, None)
+                        rule = "strict_power_increasing" if strict else "power_increasing"
+                        condition = cmp(">" if strict else ">=", power(a, exponent), power(b, exponent))
+                        yield Line(condition, rule, (a, b, exponent), (), cites)
+                        break
+
+
+# -- logarithms ------------------------------------------------------------------------------------------------------
 
 
 def _logarithms(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
-    """Tangents of the logarithm: logarithms with one coefficient are joined to the logarithm of one product."""
-    groups: dict[frozenset[object], dict[Term, Fraction]] = {}
-    opens = [(o, c) for m, c in sorted(goal.poly.items(), key=lambda p: mono_key(p[0])) for o in spread(here, [m])]
+    """Tangents of the logarithm at products of what stands under logarithms, and logarithms that can be compared."""
+    opens = [
+        (o, Fraction(c)) for m, c in sorted(goal.poly.items(), key=lambda p: mono_key(p[0])) for o in spread(here, [m])
+    ]
+    groups = _grouped(opens)
+    plain = {a for table in groups.values() for a in table}
+    for entries in _joined(here, goal, opens, groups):
+        yield from _tangents(search, entries)
+    numbers = {a: Fraction(1) for a in plain if a.op == "num"}
+    for a in sorted(plain, key=key)[:MAX_EXPONENTS]:
+        if a.op != "num":
+            yield from _tangents(search, {a: Fraction(1)})
+            if numbers:
+                yield from _tangents(search, {a: Fraction(1), **numbers})
+            for b in sorted(plain - {a}, key=key)[:MAX_EXPONENTS]:
+                mapping, letters = general(search, add(a, b))
+                yield from _ordered(search, "log", substitute(a, mapping), substitute(b, mapping), letters, TRUE)
+
+
+Table = dict[Term, Fraction]
+
+
+def _grouped(opens: list[tuple[Opened, Fraction]]) -> dict[frozenset[tuple[Term, object]], Table]:
+    """What stands under the logarithms, by their coefficients."""
+    groups: dict[frozenset[tuple[Term, object]], Table] = {}
     for o, c in opens:
         logs = [a for a, e in o.factors if a.op == "fn" and a.value == "log" and e == 1]
         for a in logs[:1]:
-            rest = frozenset(p for p in o.factors if p[0] is not a)
-            table = groups.setdefault(rest, {})
+            table = groups.setdefault(frozenset(p for p in o.factors if p[0] is not a), {})
             table[a.args[0]] = table.get(a.args[0], Fraction(0)) + c
+    return groups
+
+
+def _joined(
+    here: Normal,
+    goal: Goal,
+    opens: list[tuple[Opened, Fraction]],
+    groups: dict[frozenset[tuple[Term, object]], Table],
+) -> Iterator[Table]:
+    """Logarithms of one coefficient together; with the exponents that have it too; with those of no coefficient."""
     exponents = {
-        x
-        for m in goal.poly
-        for a, _ in m
-        for t in subterms(a)
-        if t.op == "fn" and t.value == "exp"
-        for x in [key(t.args[0])[0]]
+        key(t.args[0])[0] for m in goal.poly for a, _ in m for t in subterms(a) if t.op == "fn" and t.value == "exp"
     }
-    for rest, table in list(groups.items()):
-        more: dict[Term, Fraction] = {}
+    for rest, table in groups.items():
+        more: Table = {}
         for o, c in opens:
             quotient = dict(o.factors)
-            for a, e in rest:  # type: ignore[misc]
-                if not isinstance(e, Term) and not isinstance(quotient.get(a), Term):
-                    quotient[a] = quotient.get(a, 0) - e
+            for a, e in rest:
+                if isinstance(e, int | Fraction) and not isinstance(quotient.get(a), Term):
+                    quotient[a] = quotient.get(a, 0) - e  # type: ignore[operator]
             u = here.canonical(product((a, e) for a, e in quotient.items() if e != 0))
             if key(u)[0] in exponents:
-                more[fn("exp", u)] = Fraction(c)
+                more[fn("exp", u)] = c
         base = groups.get(frozenset(), {}) if rest else {}
-        for entries in (table, {**table, **more}, {**table, **more, **base}) if more or base else (table,):
-            yield from _tangents(search, here, entries)
+        yield table
+        if more:
+            yield {**table, **more}
+        if base:
+            yield {**table, **more, **base}
 
 
-def _tangents(search: Search, here: Normal, entries: dict[Term, Fraction]) -> Iterator[Line]:
+def _tangents(search: Search, entries: Table) -> Iterator[Line]:
+    """log(u) below u - 1, for the product u of the entries to their powers and for its inverse."""
     if not entries or not all(entries.values()):
         return
-    unit = Fraction(gcd(*(c.numerator for c in entries.values())), gcd(*(c.denominator for c in entries.values())))
+    unit = Fraction(gcd(*(c.numerator for c in entries.values())), lcm(*(c.denominator for c in entries.values())))
     for side in (1, -1):
-        u = mul(*(power(a, num(side * c / unit)) for a, c in sorted(entries.items(), key=lambda p: key(p[0]))))
+        ordered = sorted(entries.items(), key=lambda p: key(p[0]))
+        u = product_of((a, side * c / unit) for a, c in ordered)
         mapping, letters = general(search, u)
         u = substitute(u, mapping)
-        yield Line(cmp(">=", sub(u, ONE), fn("log", u)), "log_tangent", (u,), (), (), letters)
+        for strict in (True, False):
+            line = row("log_tangent", strict, sub(u, ONE), fn("log", u), (u,), letters)
+            search.suggest(line)
+            if search.lines and search.lines[-1] is line:
+                break
+    yield from ()
 
 
-__all__ = ["NOUGHT", "UNIT", "scaled", "suggest"]
+def product_of(entries: Iterable[tuple[Term, Fraction]]) -> Term:
+    return mul(*(a if e == 1 else power(a, num(e)) for a, e in entries))

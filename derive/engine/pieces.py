@@ -7,12 +7,29 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
 
-from derive.kernel.normal import UNIT, Exponent, Mono, Normal, Poly, key, mono_key
+from derive.kernel.normal import Exponent, Mono, Normal, Poly, add_to, key, mono_key
 from derive.kernel.order import Board
 from derive.kernel.proof import Cite, Part, Rejected
 from derive.kernel.signs import NEG, POS, ZERO, Fact, sign
 from derive.kernel.sums import letters_of
-from derive.term import ONE, TRUE, TWO, Term, add, both, cmp, index, mul, neg, num, over, power, sub, substitute
+from derive.term import (
+    TRUE,
+    TWO,
+    Term,
+    add,
+    both,
+    cmp,
+    fn,
+    index,
+    mul,
+    neg,
+    num,
+    over,
+    power,
+    sub,
+    substitute,
+    subterms,
+)
 
 Factors = tuple[tuple[Term, Exponent], ...]
 ONE_SIDED = frozenset({POS, POS | ZERO, ZERO})
@@ -289,6 +306,34 @@ def folded(mono: Opened) -> Iterator[tuple[list[Term], Term, tuple[Term, ...]]]:
                 yield ([product(weight)] if weight else []), root, outer
 
 
+def weights(here: Normal, poly: Poly) -> Iterator[tuple[Poly, Term, tuple[Term, ...]]]:
+    """Weight, root and outer letters for the terms that are a weight of many terms times one square of a sum."""
+    found: dict[tuple[Term, tuple[Term, ...]], Poly] = {}
+    for m in sorted(poly, key=mono_key):
+        o = _opened(here, m, "!a")
+        for weight, root, outer in folded(o) if o else ():
+            if outer or weight:
+                add_to(found.setdefault((here.canonical(root), outer), {}), here.poly(mul(*weight)), poly[m])
+    for (root, outer), weight_ in found.items():
+        if len(weight_) > 1:
+            yield weight_, root, outer
+
+
+def absolute_pairs(board: Board, here: Normal, letters: frozenset[Term], poly: Poly) -> Iterator[Piece]:
+    """Squares of differences and products of the sizes |u| of terms that are summed over."""
+    switches = {t.args[0].args[0] for m in poly for a, _ in m for t in subterms(a) if t.op == "where"}
+    for u in sorted(switches, key=key):
+        loose = sorted(u.letters - letters, key=key)
+        if len(loose) == 1:
+            i, j = (index(f"!a{p}", loose[0].value[1]) for p in (0, 1))
+            first, second = (fn("abs", substitute(u, {loose[0]: k})) for k in (i, j))
+            parts = [
+                Part(power(sub(first, second), TWO), (), (i, j)),
+                Part(mul(first, second), (), (i, j), cmp("!=", i, j)),
+            ]
+            yield from (p for part in parts if (p := weighed(board, here, part, letters)))
+
+
 def pairings(letters: list[Term]) -> Iterator[list[tuple[Term, Term]]]:
     """All ways to put some of the letters into pairs of one axis."""
     if not letters:
@@ -310,6 +355,3 @@ def signed(here: Normal, monos: Iterable[Mono]) -> Iterator[Piece]:
             yield Piece(Part(here.term({m: 1})), {m: 1}, signs == POS, signs == ZERO)
         elif not signs & POS:
             yield Piece(Part(here.term({m: -1})), {m: -1}, signs == NEG)
-
-
-__all__ = ["ONE", "UNIT", "Known", "Opened", "Piece", "cmp", "from_comparisons", "opened", "signed", "squares"]

@@ -9,7 +9,7 @@ from flint import arb, ctx
 from derive.evidence.conditions import HOLDS
 from derive.evidence.drafts import GENERIC, RANDOM
 from derive.evidence.enclosure import again
-from derive.evidence.numbers import Imprecise, NotDecided, NotDefined, NotPolynomial, sign, standard
+from derive.evidence.numbers import Imprecise, NotDecided, NotDefined, NotPolynomial, Scalar, sign, standard
 from derive.evidence.places import Budget, Evaluation, Exhausted, Letters
 from derive.evidence.points import Points
 from derive.evidence.problem import Problem
@@ -20,12 +20,14 @@ WORK = 400_000  # nodes visited
 CLAIM_WORK = 60_000  # nodes visited for one instance of the claim at one precision
 STYLES = (GENERIC, RANDOM, GENERIC)
 LARGEST = 4
+CORNERS = 100  # combinations of simple values at each size
+CORNER_WORK = 60_000
 PRECISIONS = (256, 1024)
 AGREEMENT = 133  # bits: closer than 1e-40
 
 
 def holds_at_small_sizes(condition: Term, context: Context, seconds: float, seed: int = 0) -> bool | None:
-    """Whether the claim is found true at random points of every size 1 to 4 that the hypotheses admit.
+    """Whether the claim is found true at points of every size 1 to 4 that the hypotheses admit, corners among them.
 
     False where a point contradicts it for certain; None where it could not be evaluated, or no point was found, or the
     work allowed did not suffice for all axes at once of sizes 1 to 4.
@@ -35,13 +37,19 @@ def holds_at_small_sizes(condition: Term, context: Context, seconds: float, seed
     agreed = 0
     for sizes in _sizes(problem):
         if points.spent():
-            return True if agreed and len({sizes[a] for a in problem.axes}) > 1 else None
-        found = [_agrees(problem, points, condition, here) for here in points.at(sizes, STYLES)]
+            if not agreed or len({sizes[a] for a in problem.axes}) <= 1:
+                return None
+            break
+        found = [_agrees(points, condition, here) for here in points.at(sizes, STYLES)]
         if any(False in f for f in found):
             return False
         if any(None in f for f in found) and not any(True in f for f in found):
             return None
         agreed += sum(True in f for f in found)
+    points.work = CORNER_WORK
+    corners = (here for sizes in problem.sizes(2) for here in points.corners(sizes, CORNERS))
+    if any(False in _agrees(points, condition, here) for here in corners):
+        return False
     return True if agreed else None
 
 
@@ -56,12 +64,12 @@ class _Outside(Exception):
     """The left side is undefined here: the claim says nothing."""
 
 
-def _agrees(problem: Problem, points: Points, condition: Term, here: Evaluation) -> list[bool | None]:
+def _agrees(points: Points, condition: Term, here: Evaluation) -> list[bool | None]:
     """Whether the claim holds at the point, for each value of its letters at which its left side may exist."""
     found: list[bool | None] = []
     budget = Budget(CLAIM_WORK)
     places = {precision: again(here, budget) for precision in PRECISIONS}
-    for letters in problem.assignments(here, 16):
+    for letters in points.problem.assignments(here, 16):
         budget.left, budget.final = CLAIM_WORK, False
         try:
             found.append(_instance(condition, places, letters))
@@ -125,7 +133,7 @@ def _every(parts: list[tuple[Term, Letters]], here: Evaluation) -> bool:
     return all(found)
 
 
-def _tight(difference: arb, left: object) -> bool:
+def _tight(difference: arb, left: Scalar) -> bool:
     """Whether the difference is enclosed closer than 1e-40, relative to the left side."""
     scale = abs(arb(left)).mid()
     unit = scale if scale > 1 else arb(1)

@@ -1,7 +1,8 @@
 """Limits: a number as w grows without bound, by its leading terms c w**p exp(q w) and the order of what is left out.
 
-A `Germ` says what holds for all w beyond some point. Terms are ordered by (q, p). `rest` bounds the remainder:
-O(w**p exp(q w)), or nothing where the terms are all there is. A sign or a limit is given only where these decide it.
+A `Germ` says what holds for all w beyond some point. Terms c w**p exp(q w) log(w)**l are ordered by (q, p, l). `rest`
+bounds the remainder by such an order; there is none where the terms are all there is. A sign or a limit is given only
+where these decide it.
 """
 
 from __future__ import annotations
@@ -15,23 +16,24 @@ from flint import arb, fmpq
 from derive.evidence import functions
 from derive.evidence.numbers import ONE, ZERO, NotDecided, NotDefined, Scalar, decided_sign, settle, sign
 
-Order = tuple[fmpq, fmpq]  # (q, p) of w**p exp(q w)
+Order = tuple[fmpq, fmpq, fmpq]  # (q, p, l) of w**p exp(q w) log(w)**l
 
-CONSTANT: Order = (ZERO, ZERO)
-LINEAR: Order = (ZERO, ONE)
-FAST: Order = (fmpq(-(10**6)), ZERO)  # below every exponential that is likely to meet it
-SLOW: Order = (ZERO, fmpq(-(10**6)))  # below every power that is likely to meet it
-LOGARITHM: Order = (ZERO, fmpq(1, 1000))  # log w is below every power of w
+CONSTANT: Order = (ZERO, ZERO, ZERO)
+LINEAR: Order = (ZERO, ONE, ZERO)
+LOGARITHM: Order = (ZERO, ZERO, ONE)
+FAST: Order = (fmpq(-(10**6)), ZERO, ZERO)  # below every exponential that is likely to meet it
+SLOW: Order = (ZERO, fmpq(-(10**6)), ZERO)  # below every power that is likely to meet it
+TWICE: Order = (ZERO, ZERO, fmpq(1, 1000))  # the logarithm of log w is below every power of log w
 DEPTH = 5  # terms of a power series
 MAX_TERMS = 200
 
 
 def _sum(a: Order, b: Order) -> Order:
-    return (a[0] + b[0], a[1] + b[1])
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
 def _multiple(a: Order, k: Scalar) -> Order:
-    return (a[0] * k, a[1] * k)
+    return (a[0] * k, a[1] * k, a[2] * k)
 
 
 def _greater(a: Order | None, b: Order | None) -> Order | None:
@@ -56,12 +58,12 @@ class Germ:
         terms = dict(self.terms)
         for k, c in right.terms.items():
             terms[k] = terms[k] + c if k in terms else c
-        return Germ(terms, _greater(self.rest, right.rest))
+        return self.__class__(terms, _greater(self.rest, right.rest))
 
     __radd__ = __add__
 
     def __neg__(self) -> Germ:
-        return Germ({k: -c for k, c in self.terms.items()}, self.rest)
+        return self.__class__({k: -c for k, c in self.terms.items()}, self.rest)
 
     def __sub__(self, other: Any) -> Germ:
         return self + -germ(other)
@@ -80,7 +82,7 @@ class Germ:
         for a, b in ((self.top, right.rest), (self.rest, right.top), (self.rest, right.rest)):
             if a is not None and b is not None:
                 rest = _greater(rest, _sum(a, b))
-        return Germ(terms, rest)
+        return self.__class__(terms, rest)
 
     __rmul__ = __mul__
 
@@ -112,60 +114,64 @@ class Germ:
         return sign(self.terms[self.top])  # type: ignore[index]
 
     def scaled(self) -> tuple[Order, Scalar, Germ]:
-        """The leading order and coefficient, and the vanishing d with self = c w**p exp(q w) (1 + d)."""
+        """The leading order and coefficient, and the vanishing d with self = c w**p exp(q w) log(w)**l (1 + d)."""
         order, c = self.lead()
-        down = Germ({_multiple(order, fmpq(-1)): settle(arb(1) / c) if isinstance(c, arb) else 1 / c})
-        tail = Germ({k: v for k, v in self.terms.items() if k != order}, self.rest)
+        down = self.__class__({_multiple(order, fmpq(-1)): settle(arb(1) / c) if isinstance(c, arb) else 1 / c})
+        tail = self.__class__({k: v for k, v in self.terms.items() if k != order}, self.rest)
         return order, c, tail * down
 
     # -- functions --
 
     def inverse(self) -> Germ:
-        if self.sign() == 0:
+        if not self.terms and self.rest is None:
             raise NotDefined("division by zero")
         order, c, small = self.scaled()
         one_over = settle(arb(1) / c) if isinstance(c, arb) else 1 / c
-        return Germ({_multiple(order, fmpq(-1)): one_over}) * small.series([fmpq((-1) ** k) for k in range(DEPTH)])
+        return self.__class__({_multiple(order, fmpq(-1)): one_over}) * small.series(
+            [fmpq((-1) ** k) for k in range(DEPTH)]
+        )
 
     def series(self, coefficients: list[Scalar]) -> Germ:
         """The power series at this germ, which vanishes: a remainder of the first power left out."""
         bound = _greater(self.top, self.rest)
         if bound is None:
-            return Germ({CONSTANT: coefficients[0]})
+            return self.__class__({CONSTANT: coefficients[0]})
         if bound >= CONSTANT:
             raise NotDecided("a limit of a power series")
-        result, power = Germ({CONSTANT: coefficients[0]}), Germ({CONSTANT: ONE})
+        result, power = self.__class__({CONSTANT: coefficients[0]}), self.__class__({CONSTANT: ONE})
         for c in coefficients[1:]:
             power = power * self
             result = result + power * c
-        return result + Germ({}, _multiple(bound, fmpq(len(coefficients))))
+        return result + self.__class__({}, _multiple(bound, fmpq(len(coefficients))))
 
     def split(self) -> tuple[Germ, Scalar, Germ]:
         """What grows, the constant, and what vanishes."""
         if self.rest is not None and self.rest >= CONSTANT:
             raise NotDecided("a limit within its remainder")
-        grows = Germ({k: c for k, c in self.terms.items() if k > CONSTANT})
-        vanishes = Germ({k: c for k, c in self.terms.items() if k < CONSTANT}, self.rest)
+        grows = self.__class__({k: c for k, c in self.terms.items() if k > CONSTANT})
+        vanishes = self.__class__({k: c for k, c in self.terms.items() if k < CONSTANT}, self.rest)
         return grows, self.terms.get(CONSTANT, ZERO), vanishes
 
     def exp(self) -> Germ:
         grows, constant, vanishes = self.split()
-        factor = Germ({CONSTANT: functions.apply("exp", constant)})
-        if set(grows.terms) == {LINEAR} and isinstance(grows.terms[LINEAR], fmpq):
-            factor = factor * Germ({(grows.terms[LINEAR], ZERO): ONE})
-        elif grows.terms:
+        factor = self.__class__({CONSTANT: functions.apply("exp", constant)})
+        if all(k in (LINEAR, LOGARITHM) and isinstance(c, fmpq) for k, c in grows.terms.items()):
+            q, p = (grows.terms.get(k, ZERO) for k in (LINEAR, LOGARITHM))
+            factor = factor * self.__class__({(q, p, ZERO): ONE})
+        else:
             order, c = grows.lead()
-            if decided_sign(c) > 0:
+            if decided_sign(c) > 0 or order <= LOGARITHM:
                 raise NotDecided("a limit that grows too fast")
-            return Germ({}, FAST if order > LINEAR else SLOW)
+            return self.__class__({}, FAST if order > LINEAR else SLOW)
         return factor * vanishes.series([fmpq(1, factorial(k)) for k in range(DEPTH)])
 
     def log(self) -> Germ:
         side = decided_sign(self)
         if side <= 0:
             raise NotDefined("log of a number that is not above 0")
-        (q, p), c, small = self.scaled()
-        taken = Germ({LINEAR: q, CONSTANT: functions.apply("log", c)}, LOGARITHM if p != 0 else None)
+        (q, p, twice), c, small = self.scaled()
+        logarithm = functions.apply("log", c)
+        taken = self.__class__({LINEAR: q, LOGARITHM: p, CONSTANT: logarithm}, TWICE if twice != 0 else None)
         return taken + small.series([ZERO, *(fmpq((-1) ** (k + 1), k) for k in range(1, DEPTH))])
 
     def power(self, exponent: Scalar) -> Germ:
@@ -174,16 +180,16 @@ class Germ:
         if side < 0:
             raise NotDefined("a real power of a negative number")
         if isinstance(exponent, Germ) or not isinstance(exponent, fmpq):
-            return (germ(exponent) * self.log()).exp()
+            return (self.log() * exponent).exp()
         if side == 0:
             if exponent < 0:
                 raise NotDefined("zero to a negative power")
-            return Germ({})
+            return self.__class__({})
         order, c, small = self.scaled()
         coefficients = [ONE]
         for k in range(DEPTH - 1):
             coefficients.append(coefficients[-1] * (exponent - k) / (k + 1))
-        return Germ({_multiple(order, exponent): functions.power(c, exponent)}) * small.series(coefficients)
+        return self.__class__({_multiple(order, exponent): functions.power(c, exponent)}) * small.series(coefficients)
 
     def function(self, name: str) -> Germ:
         """The elementary function of this germ."""
@@ -195,10 +201,42 @@ class Germ:
             if name not in _AT_INFINITY:
                 raise NotDecided(f"{name} of what grows")
             end, rest = _AT_INFINITY[name]
-            return Germ({CONSTANT: end() * decided_sign(c)}, rest(order))
+            return self.__class__({CONSTANT: end() * decided_sign(c)}, rest(order))
         row = functions.FUNCTIONS[name]
         functions.require(name, row, constant)
         return vanishes.series(functions.taylor(row.series, arb(constant), DEPTH - 1))
+
+
+class TwoSided(Germ):
+    """A function of w for all w beyond some point and all -w: its expansion is the same power series on both sides."""
+
+    __slots__ = ()
+
+    def sign(self) -> int | None:
+        if self.top is not None and (self.top[1].q != 1 or self.top[1].p % 2):
+            raise NotDecided("a sign that depends on the side")
+        return super().sign()
+
+    def exp(self) -> Germ:
+        self._require_bounded()
+        return super().exp()
+
+    def log(self) -> Germ:
+        self._require_bounded()
+        return super().log()
+
+    def power(self, exponent: Scalar) -> Germ:
+        if self.top != CONSTANT:
+            raise NotDecided("a root that depends on the side")
+        return super().power(exponent)
+
+    def function(self, name: str) -> Germ:
+        self._require_bounded()
+        return super().function(name)
+
+    def _require_bounded(self) -> None:
+        if self.top is not None and self.top > CONSTANT:
+            raise NotDecided("growth that depends on the side")
 
 
 def germ(value: Any) -> Germ:
@@ -210,7 +248,7 @@ def germ(value: Any) -> Germ:
 
 def _tanh(x: Germ) -> Germ:
     if x.sign() == 0:
-        return Germ({})
+        return x
     side = decided_sign(x)
     t = (x * fmpq(-2 * side)).exp()
     return (1 - t) / (1 + t) * fmpq(side)
@@ -247,10 +285,13 @@ _AT_INFINITY: dict[str, tuple[Callable[[], Scalar], Callable[[Order], Order]]] =
 
 
 def toward(point: Scalar | None, side: int) -> Germ:
-    """The variable of a limit: `side` times w where there is no point, else the point from above (1) or below (-1)."""
+    """The variable of a limit: `side` times w where there is no point, else the point from above (1) or below (-1).
+
+    From both sides at once, as one power series, where `side` is 0.
+    """
     if point is None:
         return Germ({LINEAR: fmpq(side)})
-    return Germ({CONSTANT: point, (ZERO, fmpq(-1)): fmpq(side)})
+    return (Germ if side else TwoSided)({CONSTANT: point, (ZERO, fmpq(-1), ZERO): fmpq(side or 1)})
 
 
 def limit(value: Any) -> Scalar:

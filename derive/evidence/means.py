@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
+from derive.evidence import functions, pieces
 from derive.evidence.integrals import integral
 from derive.evidence.numbers import (
     ONE,
@@ -24,13 +26,15 @@ from derive.evidence.places import Entry, Evaluation, Letters, NeedsDraw, Random
 from derive.term import Term
 
 MAX_DEGREE = 200
+MAX_PARTS = 40
+
+Part = tuple[Number, Term, Letters]  # a summand: a factor that is not random, a term, and the term's letters
+Combine = Callable[[list[Number]], Number]
 
 
 def _mean(here: Evaluation, bodies: tuple[Term, ...], letters: Letters, moments: list[tuple[int, ...]]) -> list[Number]:
     """The means of products of the bodies' powers, exactly: as polynomials in the moments, or over all outcomes."""
-    place = here
-    while isinstance(place, Random):  # what is drawn outside means nothing to an inner mean
-        place = place.parent  # type: ignore[assignment]
+    place = _outside(here)
     _require_fixed_laws(place, bodies)
     try:
         inside = Random(place, None)
@@ -38,6 +42,13 @@ def _mean(here: Evaluation, bodies: tuple[Term, ...], letters: Letters, moments:
         return [expected(_product(values, powers), lambda e, k: _moment(place, e, k)) for powers in moments]
     except NotPolynomial:
         return [_drawn(place, bodies, letters, {}, lambda values, k=powers: _product(values, k)) for powers in moments]
+
+
+def _outside(here: Evaluation) -> Evaluation:
+    """The evaluation outside of means: what is drawn there means nothing to an inner one."""
+    while isinstance(here, Random):
+        here = here.parent  # type: ignore[assignment]
+    return here
 
 
 def _product(values: list[Number], powers: tuple[int, ...]) -> Number:
@@ -74,7 +85,7 @@ def _drawn(
     bodies: tuple[Term, ...],
     letters: Letters,
     drawn: dict[Entry, Scalar],
-    combine: Callable[[list[Number]], Number],
+    combine: Combine,
 ) -> Number:
     """The mean over the entries not drawn yet: one is drawn when it is first asked for."""
     inside = Random(here, drawn)
@@ -87,7 +98,7 @@ def _drawn(
         raise NotDecided(f"no law for {entry[0]}")
     if law.atoms is None:
         try:
-            return integral(here, bodies, letters, drawn, entry, combine)
+            return _continuous(here, bodies, letters, drawn, entry, combine)
         except NotPolynomial:
             raise NotDecided("a mean of a mean") from None
         except NeedsDraw as need:
@@ -102,25 +113,44 @@ def _drawn(
     return total
 
 
+def _continuous(
+    here: Evaluation,
+    bodies: tuple[Term, ...],
+    letters: Letters,
+    drawn: dict[Entry, Scalar],
+    entry: Entry,
+    combine: Combine,
+) -> Number:
+    """The mean over one entry whose law is not finite: in closed form, or enclosed cell by cell."""
+    try:
+        return pieces.mean(here, bodies, letters, drawn, entry, combine)
+    except NotDecided:
+        return integral(here, bodies, letters, drawn, entry, combine)
+
+
 def expectation(here: Evaluation, term: Term, letters: Letters) -> Number:
     return _expected(here, term.args[0], letters)
 
 
 def _expected(here: Evaluation, body: Term, letters: Letters) -> Number:
-    """The mean of the body, or the sum of the means of its summands where those are known and it is not."""
+    """The mean of the body, or what it comes to by those of its summands or of its independent factors."""
     try:
         return _mean(here, (body,), letters, [(1,)])[0]
     except NotDecided:
         summands = _summands(here, body, letters)
-        if summands is None:
+        factors = _factors(here, body, letters) if summands is None or len(summands) == 1 else None
+        if summands is None and factors is None:
             raise
+    if factors is not None:
+        _require_fixed_laws(_outside(here), (body,))
+        return reduce(mul, (_drawn(_outside(here), (part,), inner, {}, of) for part, inner, of in factors), ONE)
     total: Number = ZERO
-    for factor, part, inner in summands:
+    for factor, part, inner in summands or ():
         total = add(total, mul(factor, _expected(here, part, inner)))
     return total
 
 
-def _summands(here: Evaluation, term: Term, letters: Letters) -> list[tuple[Number, Term, Letters]] | None:
+def _summands(here: Evaluation, term: Term, letters: Letters) -> list[Part] | None:
     """The summands of the term, each with a factor that is not random; None where it is not a sum."""
     op, args = term.op, term.args
     fixed = [here.scope.random.isdisjoint(here.scope.names(a)) for a in args]
@@ -144,11 +174,97 @@ def _summands(here: Evaluation, term: Term, letters: Letters) -> list[tuple[Numb
     return None
 
 
+def _flat(here: Evaluation, term: Term, letters: Letters) -> list[Part]:
+    """The summands of the term's summands, down to what is no sum."""
+    found = _summands(here, term, letters)
+    if found is None:
+        return [(ONE, term, letters)]
+    parts = [(mul(factor, f), t, k) for factor, part, inner in found for f, t, k in _flat(here, part, inner)]
+    if len(parts) > MAX_PARTS:
+        raise NotDecided("a mean of too many summands")
+    return parts
+
+
+def _factors(here: Evaluation, term: Term, letters: Letters) -> list[tuple[Term, Letters, Combine]] | None:
+    """Independent factors of the term, each a function of a part; None where it is no product of such."""
+    found: list[tuple[Term, Letters, Combine]]
+    if term.op == "def":
+        definition = here.scope.definitions[term.value]
+        own = dict(zip(definition.letters, here.subscripts(term, letters), strict=True))
+        return _factors(here, definition.body, {**here.fixed, **own})
+    if term.op == "mul":
+        found = [(a, letters, _itself) for a in term.args]
+    elif term.op == "prod":
+        found = [(term.args[0], inner, _itself) for inner in here.selected(term, letters)]
+    elif term.op == "fn" and term.value == "exp":
+        found = [(part, inner, _exponential(f)) for f, part, inner in _flat(here, term.args[0], letters)]
+    else:
+        return None
+    entries = [_entries(here, part, inner) for part, inner, _ in found]
+    apart = sum(map(len, entries)) == len(frozenset().union(*entries))
+    return found if apart and len(found) > 1 else None
+
+
+def _itself(values: list[Number]) -> Number:
+    return values[0]
+
+
+def _exponential(factor: Number) -> Combine:
+    return lambda values: functions.apply("exp", mul(factor, values[0]))
+
+
+def _entries(here: Evaluation, term: Term, letters: Letters) -> frozenset[Entry]:
+    """The random entries that the term may depend on. Raises NotDecided where that is not plain to see."""
+    if here.scope.random.isdisjoint(here.scope.names(term)):
+        return frozenset()
+    if term.op == "var":
+        return frozenset({(term.value, here.subscripts(term, letters))})
+    if term.op == "def":
+        definition = here.scope.definitions[term.value]
+        own = dict(zip(definition.letters, here.subscripts(term, letters), strict=True))
+        return _entries(here, definition.body, {**here.fixed, **own})
+    if term.op in ("at", "diff", "limit", "E", "Var", "Cov"):
+        raise NotDecided("a mean over entries that depend on each other")
+    inside = here.selected(term, letters) if term.bound else [letters]
+    return frozenset().union(*(_entries(here, a, inner) for inner in inside for a in term.args))
+
+
 def variance(here: Evaluation, term: Term, letters: Letters) -> Number:
-    second, first = _mean(here, term.args, letters, [(2,), (1,)])
-    return add(second, neg(mul(first, first)))
+    try:
+        second, first = _mean(here, term.args, letters, [(2,), (1,)])
+        return add(second, neg(mul(first, first)))
+    except NotDecided:
+        return _by_summands(here, term.args[0], term.args[0], letters)
 
 
 def covariance(here: Evaluation, term: Term, letters: Letters) -> Number:
-    both, left, right = _mean(here, term.args, letters, [(1, 1), (1, 0), (0, 1)])
+    try:
+        both, left, right = _mean(here, term.args, letters, [(1, 1), (1, 0), (0, 1)])
+        return add(both, neg(mul(left, right)))
+    except NotDecided:
+        return _by_summands(here, *term.args, letters)
+
+
+def _by_summands(here: Evaluation, left: Term, right: Term, letters: Letters) -> Number:
+    """The covariance by those of the summands, 0 for independent ones."""
+    rows, columns = _flat(here, left, letters), _flat(here, right, letters)
+    if len(rows) == len(columns) == 1 and rows[0][1] is left:
+        raise NotDecided("a variance with no closed form")
+    total: Number = ZERO
+    for f, a, k in rows:
+        for g, b, j in columns:
+            if not _entries(here, a, k).isdisjoint(_entries(here, b, j)):
+                total = add(total, mul(mul(f, g), _pair(here, a, k, b, j)))
+    return total
+
+
+def _pair(here: Evaluation, a: Term, k: Letters, b: Term, j: Letters) -> Number:
+    """The covariance of two terms, each with its own letters."""
+    if a is b and k == j:
+        second, first = _mean(here, (a,), k, [(2,), (1,)])
+        return add(second, neg(mul(first, first)))
+    shared = all(k[letter] == j[letter] for letter in k.keys() & j.keys())
+    if not shared:
+        raise NotDecided("a covariance of summands that depend on each other")
+    both, left, right = _mean(here, (a, b), {**k, **j}, [(1, 1), (1, 0), (0, 1)])
     return add(both, neg(mul(left, right)))

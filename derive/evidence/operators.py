@@ -304,6 +304,11 @@ def _limit(here: Evaluation, term: Term, letters: Letters) -> Number:
     if here.scope.context.declarations[by.value].kind != "real" and (at is None or sign(at) != 1) and -1 in sides:
         raise NotDecided("a limit from outside what is declared")
     entry = (by.value, here.subscripts(by, letters))
+    if len(sides) == 2:
+        try:
+            return _one_sided(here, body, entry, germs.toward(at, 0), letters)
+        except NotDecided:
+            pass  # each side on its own, then
     found = [_one_sided(here, body, entry, germs.toward(at, side), letters) for side in sides]
     if len(found) == 2:
         gap = sign(found[0] - found[1])

@@ -6,24 +6,35 @@ Methods of `Normal`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
-from derive.kernel import cases
+from derive.kernel import cases, exponents, special
 from derive.kernel.poly import (
+    CASES,
     UNIT,
     Exponent,
+    Mono,
     Poly,
     add_to,
     constant,
     joined,
+    key,
     leading,
     magnitude,
     primes,
     scaled,
 )
 from derive.kernel.signs import (
+    ANY,
+    NEG,
     POS,
+    ZERO,
+    add_signs,
+    mul_signs,
     sign,
 )
 from derive.term import (
@@ -31,6 +42,7 @@ from derive.term import (
     TWO,
     Term,
     add,
+    both,
     div,
     fn,
     mul,
@@ -43,6 +55,9 @@ from derive.term import (
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
+
+MAX_BOUNDED = 6  # bounded functions in one sum whose range is worked out
+MAX_QUADRATIC = 6  # terms of a quadratic form whose sign is judged
 
 # What a function is in terms of the others, so that equal formulas meet.
 UNFOLD: dict[str, Callable[..., Term]] = {
@@ -77,6 +92,12 @@ def function(self: Normal, term: Term) -> Poly:
         return self.poly(UNFOLD[name](*args))
     if name in PIECES:
         u = self.poly(args[0] if len(args) == 1 else sub(*args))
+        signs = sign(self, self.term(u))
+        if name != "sign" and not (signs & NEG and signs & POS):  # one of the pieces
+            upper = not signs & NEG if name != "min" else not signs & POS
+            if name in ("max", "min"):
+                return self.poly(args[0 if upper else 1])
+            return u if upper else scaled(u, -1) if name == "abs" else {}
         value = self.mul(PIECES[name](self, u), u if name != "sign" else {UNIT: 1})
         return value if len(args) == 1 else add_to(dict(value), self.poly(args[1]))
     if name == "exp":
@@ -84,12 +105,14 @@ def function(self: Normal, term: Term) -> Poly:
     u = self.poly(args[0])
     if self.cases(u) is not None:
         return self.by_cases(u, lambda here, part: here.poly(fn(name, here.term(part))))
-    if name in ("sin", "atan", "erf", "cos"):
-        even = name == "cos"
-        if not u:
-            return {UNIT: 1} if even else {}
-        if leading(u) < 0:
-            return scaled(self.atom(fn(name, self.term(scaled(u, -1)))), 1 if even else -1)
+    if name in ("sin", "cos"):
+        return special.circular(self, name, u)
+    if name == "atan":
+        return special.arctangent(self, u)
+    if name in ("lgamma", "digamma", "trigamma"):
+        return special.gamma(self, name, u)
+    if name == "erf" and (not u or leading(u) < 0):
+        return scaled(self.poly(fn(name, self.term(scaled(u, -1)))), -1) if u else {}
     return self.atom(fn(name, self.term(u)))
 
 
@@ -100,63 +123,287 @@ def exp(self: Normal, u: Poly) -> Poly:
     result: Poly = {UNIT: 1}
     factors: dict[Term, Exponent] = {}
     for mono, c in u.items():
-        logs = [a for a, e in mono if e == 1 and a.op == "fn" and a.value == "log"]
-        if len(logs) == 1:
-            rest = mono - {(logs[0], 1)}
-            inner = self.poly(logs[0].args[0])
-            if sign(self, logs[0].args[0]) == POS and (not rest or all(a.op != "fn" for a, _ in rest)):
-                result = self.mul(result, self.power(inner, {frozenset(rest): c}))
-                continue
+        logs = [a for a, e in mono if a.op == "fn" and a.value == "log"]
+        if len(logs) == 1 and (logs[0], 1) in mono and sign(self, logs[0].args[0]) == POS:
+            result = self.mul(result, self.power(self.poly(logs[0].args[0]), {mono - {(logs[0], 1)}: c}))
+            continue
+        found = None if logs else _product(self, mono)
+        if found is not None:
+            result = self.mul(result, self.power(found[0], {found[1]: c}))
+            continue
         factors[fn("exp", self.term({mono: 1}))] = c
     return self.mul(result, {frozenset(factors.items()): 1})
 
 
+def _product(self: Normal, mono: Mono) -> tuple[Poly, Mono] | None:
+    """For a sum of c_k log u_k with u_k > 0, times what is free of k: the product of u_k^c_k, and the rest."""
+    for a, e in mono:
+        if a.op != "sum" or e != 1 or len(a.bound) != 1:
+            continue
+        factors = a.args[0].args if a.args[0].op == "mul" else (a.args[0],)
+        logs = [t for t in factors if t.op == "fn" and t.value == "log"]
+        if len(logs) != 1 or sign(self, logs[0].args[0]) != POS or any(t.op == "delta" for t in factors):
+            continue
+        tests = [t.args[0] for t in factors if t.op == "where"]
+        weight = mul(*(t for t in factors if t is not logs[0] and t.op != "where"))
+        each = over("prod", power(logs[0].args[0], weight), *a.bound, where=both(*tests))
+        return self.poly(each), mono - {(a, e)}
+    return None
+
+
 def log(self: Normal, term: Term) -> Poly:
-    """The logarithm of a product as a sum, where every factor is known to be positive."""
+    """The logarithm of a product as a sum, where at most one factor is of unknown sign or may be 0."""
     parts: list[tuple[Poly, Poly, Term]] = []
     self.factors(term, {UNIT: 1}, parts)
-    if any(sign(self, t) != POS and sign(self, self.term(p)) != POS for p, _, t in parts):
-        whole = self.poly(term)
-        return self.log_of(whole)
     total: Poly = {}
-    for base, e, _ in parts:
-        add_to(total, self.mul(e, self.log_of(base)))
+    unknown: list[tuple[Poly, Poly]] = []
+    doubts, side = 0, 1
+    for base, e, source in parts:
+        signs = sign(self, source) & sign(self, self.term(base))
+        k = constant(e)
+        if source.op == "fn" and source.value == "abs":
+            one, doubts = log_abs(self, self.poly(source.args[0])), doubts + bool(signs & ZERO)
+        elif signs == POS:
+            one = self.log_of(base)
+        elif isinstance(k, int) and k % 2 == 0:
+            one, doubts = log_abs(self, base), doubts + bool(signs & ZERO)
+        elif signs == NEG and isinstance(k, int):
+            one, side = self.log_of(scaled(base, -1)), -side
+        else:
+            unknown.append((base, e))
+            doubts += 1 if isinstance(k, int) or not signs & NEG else 2  # a power of a negative base stays whole
+            continue
+        add_to(total, self.mul(e, one))
+    if doubts > 1 or (side < 0 and any(not isinstance(constant(e), int) for _, e in unknown)):
+        return self.log_of(self.poly(term))
+    if side < 0 and not unknown:  # the logarithm of a negative number
+        return {}
+    for base, e in unknown:
+        add_to(total, self.mul(e, self.log_of(scaled(base, side))))
     return total
 
 
+@dataclass(frozen=True)
+class Doubt:
+    """A factor base^power of a logarithm's argument that may be 0 or negative; even where its sign does not matter."""
+
+    base: Poly
+    power: Exponent
+    even: bool = False
+
+    def factor(self, nf: Normal) -> Poly:
+        if isinstance(self.power, Term):
+            return nf.power(self.base, nf.poly(self.power))
+        return nf.power(self.base, {UNIT: self.power})
+
+
 def log_of(self: Normal, u: Poly) -> Poly:
+    """log u with the factors of u taken apart, where at most one of them is in doubt."""
     if not u:
         return {}
     if self.cases(u) is not None:
         return self.by_cases(u, lambda here, part: here.log_of(part))
-    mono, rest = self.content(u, None)
-    scale: int | Fraction = 1
-    if len(rest) == 1:
-        mono, scale, rest = joined(mono, rest)
-    else:
-        scale = magnitude(leading(rest))
-        rest = scaled(rest, Fraction(1) / scale)
+    content, scale, rest = _factors(self, u)
     total: Poly = {}
-    left: Poly = dict(rest)
-    for a, e in mono:
-        if sign(self, a) == POS:
-            one = self.poly(a.args[0]) if a.op == "fn" and a.value == "exp" else self.atom(fn("log", a))
-            if a.op == "num":
-                one = self.atom(fn("log", a))
-            if a.op == "prod" and sign(self, a.args[0]) == POS:
-                one = self.poly(over("sum", fn("log", a.args[0]), *a.bound, where=a.args[1]))
-            add_to(total, self.mul(self.poly(e) if isinstance(e, Term) else {UNIT: e}, one))
-        elif isinstance(e, int) and e % 2 == 0 and self.certain(a):
-            add_to(total, self.atom(fn("log", fn("abs", a))), e)
+    doubts: list[Doubt] = []
+    for a, x in sorted(content, key=lambda p: key(p[0])):
+        signs = sign(self, a)
+        even = isinstance(x, int) and x % 2 == 0
+        if signs == POS or (even and not signs & ZERO) or (signs == NEG and isinstance(x, int)):
+            scale = -scale if signs == NEG and not even else scale
+            add_to(total, self.mul(self.poly(x) if isinstance(x, Term) else {UNIT: x}, _log_size(self, a)))
         else:
-            left = self.mul(left, self.power(self.poly(a), self.poly(e) if isinstance(e, Term) else {UNIT: e}))
-    if scale < 0:
-        left, scale = scaled(left, -1), -scale
-    for part, times in ((Fraction(scale).numerator, 1), (Fraction(scale).denominator, -1)):
+            doubts.append(Doubt({frozenset({(a, 1)}): 1}, x, even))
+    if len(rest) > 1:
+        square = exponents.square_root(self, rest)
+        signs = sign(self, self.term(rest))
+        if square is not None and square[0] > 0:
+            doubts.append(Doubt(square[1], 2, True))
+            scale *= square[0]
+        elif signs in (POS, NEG):
+            scale, rest = (scale, rest) if signs == POS else (-scale, scaled(rest, -1))
+            add_to(total, self.atom(fn("log", self.term(rest))))
+        else:
+            doubts.append(Doubt(rest, 1))
+    side = 1 if scale > 0 else -1
+    if side < 0 and all(d.even for d in doubts):  # the logarithm of a negative number
+        return {}
+    if len(doubts) == 1 and (doubts[0].even or isinstance(doubts[0].power, int) or side > 0):
+        add_to(total, _log_doubt(self, doubts[0], side))
+    elif doubts:
+        whole: Poly = {UNIT: side}
+        for d in doubts:
+            whole = self.mul(whole, d.factor(self))
+        add_to(total, self.atom(fn("log", self.term(whole))))
+    return _add_log_number(self, total, Fraction(magnitude(scale)))
+
+
+def _factors(self: Normal, u: Poly) -> tuple[Mono, int | Fraction, Poly]:
+    """The common monomial, the scale, and a sum with a leading coefficient of 1 or -1, or 1."""
+    content, rest = self.content(u, 1)
+    if len(rest) == 1:
+        return joined(content, rest)
+    scale = magnitude(leading(rest))
+    return content, scale, scaled(rest, Fraction(1) / scale)
+
+
+def _log_doubt(self: Normal, doubt: Doubt, side: int) -> Poly:
+    """The logarithm of side * base^power where that is positive."""
+    weight = self.poly(doubt.power) if isinstance(doubt.power, Term) else {UNIT: doubt.power}
+    if doubt.even:
+        return self.mul(weight, log_abs(self, doubt.base))
+    if len(doubt.base) > 1 or side < 0:
+        return self.mul(weight, self.atom(fn("log", self.term(scaled(doubt.base, side)))))
+    ((mono, _),) = doubt.base.items()
+    ((a, _),) = mono
+    if isinstance(doubt.power, Term) and sign(self, a) & NEG:
+        return self.atom(fn("log", self.term(doubt.factor(self))))
+    return self.mul(weight, _log_atom(self, a))
+
+
+def _log_atom(self: Normal, a: Term) -> Poly:
+    """The logarithm of an atom."""
+    if a.op == "fn" and a.value == "exp":
+        return self.poly(a.args[0])
+    if a.op == "prod" and sign(self, a.args[0]) == POS:
+        return self.poly(over("sum", fn("log", a.args[0]), *a.bound, where=a.args[1]))
+    if a.op == "pow" and (a.args[1].op == "num" or not sign(self, a.args[0]) & NEG):
+        return self.mul(self.poly(a.args[1]), self.log_of(self.poly(a.args[0])))
+    return self.atom(fn("log", a))
+
+
+def _log_size(self: Normal, a: Term) -> Poly:
+    """log |a| of an atom that is not 0."""
+    signs = sign(self, a)
+    if signs == POS:
+        return _log_atom(self, a)
+    return self.atom(fn("log", self.term({frozenset({(a, 1)}): -1}) if signs == NEG else fn("abs", a)))
+
+
+def log_abs(self: Normal, u: Poly) -> Poly:
+    """log |u|, factors that are not 0 taken apart."""
+    signs = sign(self, self.term(u))
+    if signs in (POS, NEG) or not u:
+        return self.log_of(scaled(u, 1 if signs == POS else -1))
+    if self.cases(u) is not None:
+        return self.by_cases(u, lambda here, part: log_abs(here, part))
+    content, scale, rest = _factors(self, u)
+    total: Poly = {}
+    doubts: list[Doubt] = []
+    for a, x in sorted(content, key=lambda p: key(p[0])):
+        if isinstance(x, int) and self.certain(a):
+            add_to(total, _log_size(self, a), x)
+        else:
+            doubts.append(Doubt({frozenset({(a, 1)}): 1}, x))
+    if len(rest) > 1:
+        rest = scaled(rest, 1 if leading(rest) > 0 else -1)
+        square = exponents.square_root(self, rest)
+        doubts.append(Doubt(rest, 1) if square is None else Doubt(square[1], 2))
+        scale *= 1 if square is None else square[0]
+    if len(doubts) == 1 and isinstance(doubts[0].power, int):
+        base = doubts[0].base
+        add_to(total, self.atom(fn("log", fn("abs", self.term(base)))), doubts[0].power)
+    elif doubts:
+        whole: Poly = {UNIT: 1}
+        for d in doubts:
+            whole = self.mul(whole, d.factor(self))
+        add_to(total, self.atom(fn("log", fn("abs", self.term(whole)))))
+    return _add_log_number(self, total, Fraction(magnitude(scale)))
+
+
+def _add_log_number(self: Normal, total: Poly, value: Fraction) -> Poly:
+    """total + log value, with one atom for each prime."""
+    for part, times in ((value.numerator, 1), (value.denominator, -1)):
         for p in primes(part):
             add_to(total, self.atom(fn("log", num(p))), times)
-    if left != {UNIT: 1}:
-        if constant(left) is not None:  # the logarithm of a negative number
-            return {}
-        add_to(total, self.atom(fn("log", self.term(left))))
     return total
+
+
+# -- signs of sums that their terms alone do not show ------------------------------------------------------------------
+
+
+def bounded(nf: Normal, term: Term) -> int:
+    """The signs of a canonical sum: by bounds of its functions, exponents of a difference, guards, a discriminant."""
+    poly = nf.poly(term)
+    if len(poly) < 2:
+        return ANY
+    if len(poly) == 2:
+        gap = _exponents_gap(nf, poly)
+        if gap is not None:
+            return sign(nf, gap)
+        pair = nf.index_pair(poly)
+        if pair is not None:
+            cells = ((NEG, nf.order(*pair)), (ZERO, nf.delta(*pair)), (POS, nf.order(*pair[::-1])))
+            return sum(s for s, chance in cells if chance)
+    return _by_ranges(nf, poly) & _by_discriminant(nf, poly)
+
+
+def _exponents_gap(nf: Normal, poly: Poly) -> Term | None:
+    """p - q for e^p - e^q."""
+    if sorted(poly.values()) != [-1, 1]:
+        return None
+    gap: Poly = {}
+    for mono, c in poly.items():
+        for a, e in mono:
+            if a.op != "fn" or a.value != "exp" or isinstance(e, Term):
+                return None
+            add_to(gap, nf.poly(a.args[0]), c * e)
+    return nf.term(gap)
+
+
+def _range(nf: Normal, a: Term, e: Exponent) -> tuple[Fraction, Fraction, bool] | None:
+    """Between which numbers a^e lies, and whether both bounds are never taken; None if nothing is known."""
+    if a.op == "fn" and isinstance(e, int) and e > 0 and a.value in ("sin", "cos", "erf"):
+        return Fraction(-1 if e % 2 else 0), Fraction(1), a.value == "erf" and e % 2 == 1
+    if (a.op in CASES or (a.op == "var" and nf.is_bit(a))) and e == 1:
+        return Fraction(0), Fraction(1), False
+    if a.op == "add" and isinstance(e, int) and e < 0:
+        inside = nf.poly(a)
+        low = inside.get(UNIT, 0)
+        others = [nf.mono_sign(m, c) for m, c in inside.items() if m]
+        if low > 0 and not any(s & NEG for s in others):
+            return Fraction(0), Fraction(low) ** e, POS in others
+    return None
+
+
+def _by_ranges(nf: Normal, poly: Poly) -> int:
+    """Signs by the corners of a box: what is linear in each of its factors is between its values there."""
+    groups: dict[Mono, list[tuple[frozenset[tuple[Term, Exponent]], int | Fraction]]] = {}
+    ranges: dict[tuple[Term, Exponent], tuple[Fraction, Fraction, bool]] = {}
+    for mono, c in poly.items():
+        for pair in mono:
+            if pair not in ranges and (found := _range(nf, *pair)) is not None:
+                ranges[pair] = found
+        inside = frozenset(p for p in mono if p in ranges)
+        groups.setdefault(mono - inside, []).append((inside, c))
+    if not ranges or len(ranges) > MAX_BOUNDED:
+        return ANY
+    total = ZERO
+    for outside, parts in groups.items():
+        used = sorted({p for inside, _ in parts for p in inside}, key=lambda p: (key(p[0]), str(p[1])))
+        corners = [dict(zip(used, corner, strict=True)) for corner in product(*(ranges[p][:2] for p in used))]
+        values = [sum(c * prod(corner[p] for p in inside) for inside, c in parts) for corner in corners]
+        low, high = min(values), max(values)
+        signs = (POS if high > 0 else 0) | (NEG if low < 0 else 0)
+        if low <= 0 <= high and not (low != high and 0 in (low, high) and all(ranges[p][2] for p in used)):
+            signs |= ZERO
+        total = add_signs(total, mul_signs(signs, nf.mono_sign(outside, 1)))
+    return total
+
+
+def _by_discriminant(nf: Normal, poly: Poly) -> int:
+    """Signs of a x^2 + b x + c where 4 a c - b^2 is not negative: those of a."""
+    if not 3 <= len(poly) <= MAX_QUADRATIC:
+        return ANY
+    for x in sorted({a for m in poly for a, e in m if e == 2 and a.op not in CASES}, key=key):
+        parts: dict[object, Poly] = {}
+        for mono, c in poly.items():
+            e = next((e for a, e in mono if a is x), 0)
+            parts.setdefault(e, {})[mono - {(x, e)}] = c
+        if set(parts) == {0, 1, 2}:
+            square, cross, rest = parts[2], parts[1], parts[0]
+            first = sign(nf, nf.term(square))
+            room = add_to(scaled(nf.mul(square, rest), 4), nf.mul(cross, cross), -1)
+            if first in (POS, NEG) and not (signs := sign(nf, nf.term(room))) & NEG:
+                return first | (signs & ZERO)
+    return ANY

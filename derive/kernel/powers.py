@@ -8,6 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from derive.kernel import exponents, special
 from derive.kernel.poly import (
     CASES,
     UNIT,
@@ -29,7 +30,6 @@ from derive.kernel.poly import (
 from derive.kernel.signs import (
     NEG,
     POS,
-    ZERO,
     mul_signs,
     sign,
     sign_of,
@@ -148,11 +148,13 @@ def to_power(self: Normal, base: Poly, exponent: Poly) -> Poly:
         return result
     if len(base) > 1 and self.cases(base) is not None:
         return self.by_cases(base, lambda here, part: here.power(part, exponent))
-    content, rest = self.content(base, e if isinstance(e, int) else None)
-    scale: int | Fraction = 1
-    if len(rest) == 1:
-        content, scale, rest = joined(content, rest)
+    if e is None and exponents.integral(self, exponent):
+        return exponents.integer_power(self, base, exponent)
     if isinstance(e, int):
+        content, rest = self.content(base, e)
+        scale: int | Fraction = 1
+        if len(rest) == 1:
+            content, scale, rest = joined(content, rest)
         result = {frozenset((a, self.times_exponent(x, e)) for a, x in content): Fraction(scale) ** e}
         result = {m: small(c) for m, c in result.items()}
         first = self.finish(next(iter(result)))
@@ -165,54 +167,18 @@ def to_power(self: Normal, base: Poly, exponent: Poly) -> Poly:
             result = self.mul(result, self.finish(frozenset({(whole, e)})))
             result = scaled(result, Fraction(lead) ** e)
         return result
-    # A power that is no integer: only positive factors come out.
-    result = {UNIT: 1}
-    left: list[tuple[Term, Exponent]] = []
-    for a, x in content:
-        signs = sign(self, a)
-        if signs == POS or (not signs & NEG and e is not None and not isinstance(x, Term) and x > 0):
-            result = self.mul(result, self.one_power(a, x, exponent))
-        elif not isinstance(x, Term) and x.denominator == 1 and x % 2 == 0 and e is not None and x > 0:
-            times = small(e * x)
-            if times.denominator == 1:
-                part = self.power(self.poly(a), {UNIT: times})
-                result = self.mul(result, part if times % 2 == 0 else self.mul(part, self.sided(self.poly(a))))
-            else:
-                result = self.mul(result, self.absolute_power(a, {UNIT: times}))
-        else:
-            left.append((a, x))
-    if len(rest) > 1:
-        lead = magnitude(leading(rest))
-        rest, scale = scaled(rest, Fraction(1) / lead), scale * lead
-    elif not left and scale < 0 and e is not None:  # a real power of a negative number
-        return {}
-    if scale < 0:
-        rest, scale = scaled(rest, -1), -scale
-    result = self.mul(result, self.number_power(Fraction(scale), exponent))
-    whole_rest = self.mul(rest, {frozenset(left): 1})
-    if whole_rest != {UNIT: 1}:
-        atom = self.term(whole_rest)
-        known = POS | ZERO if e is not None else POS
-        if len(left) == 1 and whole_rest == {frozenset({(left[0][0], 1)}): 1} and not sign(self, atom) & ~known:
-            result = self.mul(result, {frozenset({(left[0][0], self.as_exponent(exponent))}): 1})
-        elif len(whole_rest) > 1 and not sign(self, atom) & ~known:
-            result = self.mul(result, self.finish(frozenset({(atom, self.as_exponent(exponent))})))
-        else:
-            result = self.mul(result, self.opaque_power(whole_rest, exponent))
-    return result
+    return exponents.real_power(self, base, exponent)
 
 
-def opaque_power(self: Normal, base: Poly, exponent: Poly) -> Poly:
-    """A power of a base of unknown sign: an atom of its own."""
-    e = constant(exponent)
-    if e is not None and e < 0:
-        return {frozenset({(power(self.term(base), num(-e)), -1)}): 1}
-    return {frozenset({(power(self.term(base), self.term(exponent)), 1)}): 1}
+opaque_power = exponents.opaque
 
 
 def one_power(self: Normal, a: Term, x: Exponent, exponent: Poly) -> Poly:
-    inner = self.poly(x) if isinstance(x, Term) else {UNIT: x}
-    return self.finish(frozenset({(a, e)})) if (e := self.as_exponent(self.mul(inner, exponent))) != 0 else {UNIT: 1}
+    """(a^x)^exponent for an atom that is positive, or not negative where the exponents are numbers."""
+    total = self.mul(self.poly(x) if isinstance(x, Term) else {UNIT: x}, exponent)
+    if (value := constant(total)) is not None:
+        return self.finish(frozenset({(a, value)})) if value else {UNIT: 1}
+    return exponents.spread(self, a, total)
 
 
 def times_exponent(self: Normal, x: Exponent, e: int) -> Exponent:
@@ -221,7 +187,6 @@ def times_exponent(self: Normal, x: Exponent, e: int) -> Exponent:
 
 def number_power(self: Normal, value: Fraction, exponent: Poly) -> Poly:
     """value^exponent for a positive rational: a product of powers of primes."""
-    e = self.as_exponent(exponent)
     powers: dict[int, int] = {}
     for part, times in ((value.numerator, 1), (value.denominator, -1)):
         for p in primes(part):
@@ -229,46 +194,32 @@ def number_power(self: Normal, value: Fraction, exponent: Poly) -> Poly:
     result: Poly = {UNIT: 1}
     for p, k in powers.items():
         if k:
-            result = self.mul(result, self.finish(frozenset({(num(p), self.times_exponent(e, k))})))
+            result = self.mul(result, self.one_power(num(p), k, exponent))
     return result
 
 
 def content(self: Normal, poly: Poly, integral: int | None = 1) -> tuple[Mono, Poly]:
-    """The common monomial of a sum and the sum without it: 1 + e^-x is e^-x times 1 + e^x."""
+    """The common monomial of a sum and the sum without it: 1 + e^-x is e^-x times 1 + e^x.
+
+    A denominator is common where it is not 0, or where it stands in every term (0 = 0^-1 * 0 in that case). Without
+    `integral` only positive factors are taken.
+    """
     if len(poly) < 2:
         return UNIT, poly
-    common: dict[Term, Exponent] | None = None
-    for mono in poly:
-        here = dict(mono)
-        if common is None:
-            common = {a: e for a, e in here.items() if not isinstance(e, Term)}
-        else:
-            for a in list(common):
-                e = here.get(a, 0)
-                if isinstance(e, Term):
-                    del common[a]
-                elif e < common[a]:  # type: ignore[operator]
-                    common[a] = e
-            for a, e in here.items():
-                if (
-                    a not in common
-                    and not isinstance(e, Term)
-                    and e < 0
-                    and not any(a in dict(m) and isinstance(dict(m)[a], Term) for m in poly)
-                ):
-                    common[a] = e
-    assert common is not None
-    for a in list(common):
-        if a in common and any(a not in dict(m) and common[a] > 0 for m in poly):  # type: ignore[operator]
-            del common[a]
-    kept = {
-        a: e
-        for a, e in common.items()
-        if e and a.op not in CASES and (sign(self, a) == POS or (e > 0 and integral is not None))  # type: ignore[operator]
-    }
+    tables = [dict(mono) for mono in poly]
+    kept: dict[Term, int | Fraction] = {}
+    for a in dict.fromkeys(a for table in tables for a in table):
+        found = [table.get(a, 0) for table in tables]
+        if a.op in CASES or any(isinstance(e, Term) for e in found):
+            continue
+        low = min(found)  # type: ignore[type-var]  # numbers, as just seen
+        if not low:
+            continue
+        if sign(self, a) == POS or (integral is not None and (low > 0 or all(found) or self.certain(a))):  # type: ignore[operator]
+            kept[a] = low  # type: ignore[assignment]
     if not kept:
         return UNIT, poly
-    factor: Mono = frozenset((a, -e) for a, e in kept.items())  # type: ignore[operator]
+    factor: Mono = frozenset((a, -e) for a, e in kept.items())
     rest: Poly = {}
     for mono, c in poly.items():
         merged = dict(mono)
@@ -331,6 +282,12 @@ def tail(self: Normal, atom: Term) -> tuple[Mono, int | Fraction, Term] | None:
 
 def reduce(self: Normal, mono: Mono) -> Poly:
     """u^e times the leading monomial of u is u^(e+1) minus the rest, for e < 0: numerators below denominators."""
+    for a, e in mono:
+        if a.op == "pow" and a.args[0] is MINUS_ONE and not isinstance(e, Term) and not 0 <= e < 2:
+            return self.finish(frozenset(mono - {(a, e)} | ({(a, 1)} if e % 2 else set())))
+    halved = special.halves(self, mono)
+    if halved is not None:
+        return halved
     bottoms = [(a, e) for a, e in mono if a.op == "add" and (self.whole_part(e) < 0 if isinstance(e, Term) else e < 0)]
     for a, e in sorted(bottoms, key=lambda p: key(p[0])):
         if not self.certain(a):

@@ -27,6 +27,8 @@ class StepView:
 
     number: int
     rule: str
+    source: str  # where the rule comes from, or what the procedure does
+    exact: bool  # a procedure of the kernel, not a row of its table
     name: str | None  # of the definition that is unfolded or folded
     backwards: bool
     place: Term | None  # what the rule was applied to, where that is not the whole expression
@@ -290,6 +292,8 @@ def _steps(
         yield StepView(
             number=number,
             rule=words.rule_words(step.rule),
+            source=words.rule_source(step.rule),
+            exact=step.rule in words.PROCEDURES,
             name=folded.value if step.rule == "definition" and folded.op == "def" else None,
             backwards=step.reverse and step.rule != "definition",
             place=place if step.path else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from html import escape as escaped
 
 from derive.report.notation import GREEK
 
@@ -70,6 +71,25 @@ def markdown_fence(text: str, language: str = "") -> str:
     text = "\n".join(visible_lines(text.rstrip("\n")))
     ticks = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return f"{ticks}{language}\n{text}\n{ticks}"
+
+
+# -- HTML -------------------------------------------------------------------------------------------------------------
+
+
+def html(text: str) -> str:
+    """The text as HTML that shows it, in an element or between the quotes of an attribute."""
+    return escaped(visible(text))
+
+
+def html_code(text: str) -> str:
+    """The text as code within a line."""
+    return f"<code>{html(text)}</code>"
+
+
+def html_listing(text: str) -> str:
+    """The text as a block of code."""
+    lines = "\n".join(visible_lines(text.rstrip("\n")))
+    return f"<pre><code>{escaped(lines)}</code></pre>"
 
 
 # -- LaTeX ------------------------------------------------------------------------------------------------------------

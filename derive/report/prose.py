@@ -277,3 +277,55 @@ def tex_listing(text: str) -> str:
         pieces = [line[start : start + _LINE] for start in range(0, max(len(line), 1), _LINE)]
         lines += [escape.tex_code(piece, breaks=False) or r"\strut" for piece in pieces]
     return "\\begin{listing}\n" + "\\\\\n".join(lines) + "\n\\end{listing}"
+
+
+# What writes a formula on a page, given its LaTeX and whether it is displayed.
+_Math = Callable[[str, bool], str]
+
+
+def html_line(parts: Sequence[Inline], math: _Math) -> str:
+    """The parts as HTML within a line."""
+    return "".join(_html_part(part, math) for part in parts)
+
+
+def _html_part(part: Inline, math: _Math) -> str:
+    if isinstance(part, Words):
+        return escape.html(part.text)
+    if isinstance(part, Code):
+        return escape.html_code(part.text)
+    if isinstance(part, Formula):
+        return math(part.latex, False)
+    inner = html_line(part.parts, math)
+    if part.address is not None:
+        return f'<a href="{escape.html(part.address)}" rel="noreferrer">{inner}</a>'
+    return f"<strong>{inner}</strong>" if part.strong else f"<em>{inner}</em>"
+
+
+_HTML_LISTS = {"bullet": "ul", "number": "ol"}
+
+
+def html(text: str, math: _Math) -> str:
+    """A docstring as HTML."""
+    written: list[str] = []
+    open_list = ""
+    for block in blocks(text):
+        wanted = _HTML_LISTS.get(block.kind, "")
+        if wanted != open_list:
+            written += [f"</{open_list}>"] * bool(open_list) + [f"<{wanted}>"] * bool(wanted)
+            open_list = wanted
+        written.append(_html_block(block, math))
+    written += [f"</{open_list}>"] * bool(open_list)
+    return "\n".join(written)
+
+
+def _html_block(block: Block, math: _Math) -> str:
+    if block.kind == "code":
+        return escape.html_listing(block.text)
+    if block.kind == "formula":
+        return f"<p>{math(block.parts[0].latex, True)}</p>"  # type: ignore[union-attr]
+    line = html_line(block.parts, math)
+    if block.kind == "heading":
+        return f"<p><strong>{line}</strong></p>" if line else ""
+    if block.kind == "number":
+        return f'<li value="{block.text}">{line}</li>'
+    return f"<li>{line}</li>" if block.kind == "bullet" else f"<p>{line}</p>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -12,10 +13,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from derive import __version__
+from derive.engine.verdict import ORDER
 from derive.paths import template_dir
 from derive.report import escape, prose, words
 from derive.report.document import Document
 from derive.report.latex import ROOM, Printer
+from derive.report.page import Page, asset
 from derive.term import ONE, Term, cmp, defined, size, sub
 
 _INLINE_ROOM = 24.0  # em; what is wider is displayed on a line of its own
@@ -27,13 +30,13 @@ class Format:
 
     suffix: str
     escape: Callable[[str], str]
-    line: Callable[[str], str]  # a line of prose
-    blocks: Callable[[str], str]  # a docstring
     code: Callable[[str], str]
     listing: Callable[[str], str]
-    inline: str  # around a formula in a line
-    display: str  # around a formula on lines of its own
-    mark: int  # which mark of a verdict
+    mark: int = 0  # which mark of a verdict
+    line: Callable[[str], str] = str  # a line of prose; for HTML, the page writes it
+    blocks: Callable[[str], str] = str  # a docstring; likewise
+    inline: str = "%s"  # around a formula in a line; likewise
+    display: str = "%s"  # around a formula on lines of its own; likewise
     note: str = "%s"  # words beside a displayed formula
     syntax: Mapping[str, str] = field(default_factory=dict)
 
@@ -48,8 +51,8 @@ FORMATS = {
         listing=partial(escape.markdown_fence, language="python"),
         inline="$`%s`$",
         display="```math\n%s\n```",
-        mark=0,
     ),
+    "html": Format(suffix="html", escape=escape.html, code=escape.html_code, listing=escape.html_listing),
     "tex": Format(
         suffix="tex",
         escape=escape.tex,
@@ -106,7 +109,7 @@ def _environment(name: str) -> Environment:
 
 
 def _formulas(form: Format, printer: Printer) -> dict[str, Callable[..., Any]]:
-    """What a template prints terms with."""
+    """What a template of plain text prints terms with."""
     return {
         "inline": lambda term: Markup(form.inline % printer.inline(term)),
         "display": lambda term, relation=None, words="": Markup(
@@ -115,20 +118,20 @@ def _formulas(form: Format, printer: Printer) -> dict[str, Callable[..., Any]]:
         "letters": lambda terms: Markup(form.inline % printer.letters(terms)),
         "entry": lambda name, letters=(): Markup(form.inline % printer.name_of(name, letters)),
         "equality": lambda left, right: Markup(form.inline % f"{printer.inline(left)} = {printer.inline(right)}"),
-        "wide": lambda term, room=_INLINE_ROOM: printer.width(term) > room,
-        "last": lambda axis: Markup(form.inline % printer.inline(sub(size(axis), ONE))),
-        "equation": lambda item: cmp("==", defined(item.name, *item.letters), item.body),
     }
 
 
-def render(document: Document, form: str) -> str:
-    """The document as the text of one file."""
+def render(document: Document, form: str, index: bool = False) -> str:
+    """The document as the text of one file. `index` says that the list of all reports lies beside it."""
     printer = Printer(document.notation)
-    formulas = _formulas(FORMATS[form], printer)
+    page = Page() if form == "html" else None
+    formulas = page.formulas(printer) if page else _formulas(FORMATS[form], printer)
+    filters = {name: formulas[name] for name in ("inline", "entry")}
+    if page is not None:
+        filters |= {"line": page.line, "blocks": page.blocks}
     environment = _environment(form).overlay()
-    environment.filters = environment.filters | {name: formulas[name] for name in ("inline", "entry")}
-    template = environment.get_template(f"report.{form}.j2")
-    text = template.render(
+    environment.filters = environment.filters | filters
+    text = environment.get_template(f"report.{form}.j2").render(
         document=document,
         evidence=document.evidence,
         defined_names={d.name for d in document.definitions},
@@ -138,15 +141,38 @@ def render(document: Document, form: str) -> str:
         opinions=words.OPINIONS,
         version=__version__,
         room=ROOM,
+        index=index,
+        wide=lambda term, room=_INLINE_ROOM: printer.width(term) > room,
+        last=lambda axis: formulas["inline"](sub(size(axis), ONE)),
+        equation=lambda item: cmp("==", defined(item.name, *item.letters), item.body),
         **formulas,
     )
-    return _tidy(text)
+    if page is None:
+        return _tidy(text)
+    return page.finished(_closer(text), document.title, asset("report.css"), asset("report.js"))
 
 
 def render_index(documents: tuple[Document, ...], form: str = "md") -> str:
     """The list of all reports."""
-    template = _environment(form).get_template(f"index.{form}.j2")
-    return _tidy(template.render(documents=documents, version=__version__))
+    page = Page()
+    environment = _environment(form).overlay()
+    if form == "html":
+        environment.filters = environment.filters | {"line": page.line}
+    text = environment.get_template(f"index.{form}.j2").render(
+        documents=documents,
+        verdict=min((d.verdict for d in documents), key=ORDER.index, default="undecided"),
+        theorems=sum(len(d.theorems) for d in documents),
+        version=__version__,
+    )
+    if form != "html":
+        return _tidy(text)
+    return page.finished(_closer(text), "The catalogue", asset("report.css"), asset("report.js"), asset("index.js"))
+
+
+def _closer(text: str) -> str:
+    """HTML without blanks at the ends of its lines and without empty lines, but as it is in blocks of code."""
+    parts = re.split(r"(<pre>.*?</pre>)", text, flags=re.DOTALL)
+    return "".join(part if part.startswith("<pre>") else re.sub(r"[ \t]*\n\s*", "\n", part) for part in parts)
 
 
 def _tidy(text: str) -> str:

@@ -14,7 +14,7 @@ from derive.report.document import Document, document
 from derive.report.numbers import gather
 from derive.report.render import render, render_index
 
-FORMATS = ("md", "tex", "pdf")
+FORMATS = ("md", "tex", "html", "pdf")
 _PDF_SECONDS = 120
 
 
@@ -23,9 +23,16 @@ class MissingTool(Exception):
 
 
 def write_report(
-    result: TheoryResult, formats: Sequence[str], folder: Path, tell: Callable[[str], None] = lambda _: None
+    result: TheoryResult,
+    formats: Sequence[str],
+    folder: Path,
+    tell: Callable[[str], None] = lambda _: None,
+    index: bool = False,
 ) -> tuple[Document, list[Path]]:
-    """Write a theory's report in these formats. Returns what was written: the document and its files."""
+    """Write a theory's report in these formats. Returns what was written: the document and its files.
+
+    `index` says that a list of all reports will lie beside it.
+    """
     made = document(result, gather(result, tell))
     tell(f"{result.theory.name}: writing")
     files: list[Path] = []
@@ -34,16 +41,17 @@ def write_report(
         if form == "pdf":
             write_bytes(path, pdf(render(made, "tex")))
         else:
-            write_text(path, render(made, form))
+            write_text(path, render(made, form, index))
         files.append(path)
     return made, files
 
 
-def write_index(documents: Sequence[Document], folder: Path) -> Path:
-    """Write the list of all reports."""
-    path = folder / "index.md"
-    write_text(path, render_index(tuple(documents)))
-    return path
+def write_index(documents: Sequence[Document], formats: Sequence[str], folder: Path) -> list[Path]:
+    """Write the lists of all reports: Markdown, and HTML where the reports are HTML."""
+    paths = [folder / f"index.{form}" for form in ("md", "html") if form == "md" or form in formats]
+    for path in paths:
+        write_text(path, render_index(tuple(documents), path.suffix[1:]))
+    return paths
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,0 +1,454 @@
+"""Ways to show a polynomial not negative: each gives parts that add up to it, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice
+from math import lcm
+from typing import TYPE_CHECKING
+
+from derive.engine import bounds
+from derive.engine.pieces import Known, Piece, absolute_pairs, from_comparisons, signed, squares, weighed, weights
+from derive.engine.simplex import combine
+from derive.kernel.normal import CASES, Exponent, Mono, Normal, Poly, add_to, key, mono_key, scaled
+from derive.kernel.proof import Cite, Line, Part
+from derive.kernel.signs import POS, difference, sign
+from derive.term import ONE, TRUE, TWO, Term, add, both, cmp, div, fn, mul, neg, negation, num, power, sub, substitute
+from derive.term import ZERO as NOUGHT
+
+if TYPE_CHECKING:
+    from derive.engine.order import Search
+
+LAST = 6  # the depth at which only one combination is tried
+MAX_PIECES = 80
+MAX_MONOS = 48
+MAX_FACTORS = 9
+MAX_NEW = 3  # monomials that one piece may bring in
+MAX_QUOTIENT = 12
+MAX_WEIGHTS = 3
+
+
+@dataclass(frozen=True)
+class Scope:
+    """For all of these letters that satisfy the condition."""
+
+    letters: tuple[Term, ...] = ()
+    where: Term = TRUE
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A polynomial that is to be shown not negative, or positive."""
+
+    poly: Poly
+    strict: bool
+    scope: Scope
+    depth: int
+    addends: tuple[Term, ...] = ()  # the terms of it as they were written
+
+
+def above(left: Term, strict: bool, right: Term = NOUGHT) -> Term:
+    """The comparison left > right, or left >= right."""
+    return cmp(">" if strict else ">=", left, right)
+
+
+def strictly(rule: str, strict: bool) -> str:
+    """The name of the row, or of its strict twin."""
+    return f"strict_{rule}" if strict else rule
+
+
+def addends_of(here: Normal, term: Term) -> list[Term]:
+    """The terms of a sum as written, names unfolded where that shows a sum."""
+    if term.op == "def":
+        return addends_of(here, here.unfold(term))
+    if term.op == "add":
+        return [part for a in term.args for part in addends_of(here, a)]
+    if term.op == "neg":
+        return [a.args[0] if a.op == "neg" else neg(a) for a in addends_of(here, term.args[0])]
+    return [term]
+
+
+def absolute(search: Search, term: Term, strict: bool, scope: Scope, depth: int) -> int | None:
+    """A line for U - |V|, by U - V and U + V."""
+    here = search.here(scope)
+    assert here is not None
+    addends = addends_of(here, term)
+    for p, a in enumerate(addends):
+        if a.op == "neg" and a.args[0].op == "fn" and a.args[0].value == "abs":
+            u, v = add(*addends[:p], *addends[p + 1 :]), a.args[0].args[0]
+            found = [search.prove(g, strict, scope, depth + 1) for g in (sub(u, v), add(u, v))]
+            if None not in found:
+                cites = tuple(search.cite(n, scope) for n in found if n is not None)
+                rule = strictly("absolute_bound", strict)
+                return search.add(Line(above(term, strict), rule, (u, v), (), cites, scope.letters, scope.where))
+    return None
+
+
+# -- one combination -------------------------------------------------------------------------------------------------
+
+
+def by_combination(search: Search, goal: Goal) -> list[Part] | None:
+    """A combination of pieces, found by linear programming after each kind of piece that joins."""
+    here, letters = search.here(goal.scope), search.letters(goal.scope)
+    assert here is not None
+    if len(goal.poly) > MAX_MONOS:
+        return None
+    if goal.depth < LAST:
+        bounds.suggest(search, goal)
+    known = search.known()
+    pieces = [p for a in goal.addends if (p := weighed(search.board, here, Part(a), letters)) is not None]
+    monos = dict.fromkeys(sorted(goal.poly, key=mono_key))
+    kinds: list[Callable[[list[Mono]], Iterable[Piece]]] = [
+        lambda targets: (),
+        lambda targets: from_comparisons(search.board, here, letters, known, targets),
+        lambda targets: guard_pieces(search, here, letters),
+        lambda targets: from_comparisons(search.board, here, letters, known, targets),
+        lambda targets: products(search, here, letters, known),
+        lambda targets: squares(search.board, here, letters, targets, goal.poly),
+        lambda targets: [*weighted(search, goal), *absolute_pairs(search.board, here, letters, goal.poly)],
+        lambda targets: from_comparisons(search.board, here, letters, known, targets),
+        lambda targets: squares(search.board, here, letters, targets, goal.poly),
+    ]
+    for number, kind in enumerate(kinds if goal.depth < LAST else kinds[:3]):
+        count = len(pieces)
+        new = (p for p in kind(list(monos)) if sum(m not in monos for m in p.poly) <= MAX_NEW)
+        pieces = distinct([*pieces, *islice(new, MAX_PIECES)])
+        if number and len(pieces) == count:
+            continue
+        monos.update(dict.fromkeys(m for p in pieces[count:] for m in p.poly))
+        found = mixed(goal, [*pieces, *signed(here, monos)])
+        if found is not None:
+            return found
+        if len(monos) > MAX_MONOS:
+            return None
+    return None
+
+
+def guard_pieces(search: Search, here: Normal, letters: frozenset[Term]) -> Iterator[Piece]:
+    """What the cases at hand say."""
+    for g in here.guards:
+        if g.op == "cmp" and not all(here.index_like(a) for a in g.args) and g.letters <= letters:
+            piece = weighed(search.board, here, Part(difference(g)), letters)
+            if piece is not None:
+                yield piece
+
+
+def plain_pieces(search: Search, here: Normal, letters: frozenset[Term], known: list[Known]) -> list[Piece]:
+    """The comparisons that speak of no letters of their own."""
+    cited = [Part(ONE, (Cite(k.number),)) for k in known if not k.fact.letters]
+    found = [p for part in cited if (p := weighed(search.board, here, part, letters))]
+    return distinct([*found, *guard_pieces(search, here, letters)])
+
+
+def products(search: Search, here: Normal, letters: frozenset[Term], known: list[Known]) -> Iterator[Piece]:
+    """Products of two comparisons that speak of no letters of their own."""
+    basic = [p.part for p in plain_pieces(search, here, letters, known) if not p.free][:MAX_FACTORS]
+    for n, first in enumerate(basic):
+        for second in basic[n:]:
+            part = Part(mul(first.multiplier, second.multiplier), first.cites + second.cites)
+            piece = weighed(search.board, here, part, letters)
+            if piece is not None:
+                yield piece
+
+
+def weighted(search: Search, goal: Goal) -> Iterator[Piece]:
+    """Sums of squares with weights that have to be shown not negative themselves."""
+    here, letters = search.here(goal.scope), search.letters(goal.scope)
+    assert here is not None
+    for weight, root, outer in islice(weights(here, goal.poly), MAX_WEIGHTS):
+        mapping = {k: search.letter(k.value[1]) for k in outer}
+        scope = Scope((*goal.scope.letters, *mapping.values()), goal.scope.where)
+        number = search.prove(substitute(here.term(weight), mapping), False, scope, goal.depth + 1)
+        if number is not None:
+            back = tuple((k, k) for k in goal.scope.letters) + tuple((v, k) for k, v in mapping.items())
+            piece = weighed(search.board, here, Part(power(root, TWO), (Cite(number, back),), outer), letters)
+            if piece is not None:
+                yield piece
+
+
+def distinct(pieces: Iterable[Piece]) -> list[Piece]:
+    """One of the pieces that differ by a positive number, a strict one where there is one."""
+    seen: dict[object, Piece] = {}
+    for p in pieces:
+        lead = abs(p.poly[min(p.poly, key=mono_key)])
+        slot = frozenset(scaled(p.poly, Fraction(1) / lead).items())
+        if slot not in seen or (p.strict and not seen[slot].strict):
+            seen[slot] = p
+    return list(seen.values())
+
+
+def mixed(goal: Goal, pieces: list[Piece]) -> list[Part] | None:
+    """The pieces times numbers that add up to the goal."""
+    multipliers = combine(
+        goal.poly,
+        [p.poly for p in pieces],
+        [p.free for p in pieces],
+        [p.strict for p in pieces] if goal.strict else (),
+    )
+    if multipliers is None:
+        return None
+    return [times(x, p.part) for p, x in zip(pieces, multipliers, strict=True) if x]
+
+
+def times(number: Fraction, part: Part) -> Part:
+    if number == 1:
+        return part
+    return replace(part, multiplier=num(number) if part.multiplier is ONE else mul(num(number), part.multiplier))
+
+
+# -- other ways ------------------------------------------------------------------------------------------------------
+
+
+def by_cases(search: Search, goal: Goal) -> list[Part] | None:
+    """One of the conditions that the terms hang on, true and false."""
+    here, letters = search.here(goal.scope), search.letters(goal.scope)
+    assert here is not None
+    atoms = {a for m in goal.poly for a, _ in m if a.op in CASES and a.letters <= letters}
+    term = here.term(goal.poly)
+    for atom in sorted(atoms, key=key)[:1]:
+        test = cmp("==", *atom.args) if atom.op == "delta" else atom.args[0]
+        cites: list[Cite | None] = []
+        for cell in (test, negation(test)):
+            scope = Scope(goal.scope.letters, both(goal.scope.where, cell))
+            inner = search.here(scope)
+            if inner is None:
+                cites.append(None)
+                continue
+            one = tied(cell, term)
+            number = search.prove(one, goal.strict, scope, goal.depth + 1)
+            if number is not None and one is not term:
+                part = Part(ONE, (search.cite(number, scope),))
+                number = search.add(search.line(above(term, goal.strict), scope, (part,)))
+            if number is None:
+                return None
+            cites.append(search.cite(number, scope))
+        line = Line(
+            above(term, goal.strict),
+            "case_distinction",
+            (test,),
+            (),
+            tuple(cites),
+            goal.scope.letters,
+            goal.scope.where,
+        )
+        number = search.add(line)
+        if number is not None:
+            return [Part(ONE, (search.cite(number, goal.scope),))]
+    return None
+
+
+def tied(cell: Term, term: Term) -> Term:
+    """The term with one letter for two equal ones."""
+    if cell.value == "==" and cell.args[0].op == "index" and cell.args[0] not in cell.args[1].letters:
+        return substitute(term, {cell.args[0]: cell.args[1]})
+    return term
+
+
+def by_factor(search: Search, goal: Goal) -> list[Part] | None:
+    """A known comparison times a quotient."""
+    here, letters = search.here(goal.scope), search.letters(goal.scope)
+    assert here is not None
+    for piece in plain_pieces(search, here, letters, search.known()):
+        quotient = divided(here, goal.poly, piece.poly) if len(piece.poly) > 1 else None
+        if quotient and not piece.free and (piece.strict or not goal.strict):
+            number = search.prove(here.term(quotient), goal.strict, goal.scope, goal.depth + 1)
+            if number is not None:
+                return [replace(piece.part, cites=(*piece.part.cites, search.cite(number, goal.scope)))]
+    return None
+
+
+def divided(here: Normal, poly: Poly, divisor: Poly) -> Poly | None:
+    """The quotient of two polynomials where the division leaves no rest."""
+    main = min((a for m in divisor for a, e in m if isinstance(e, int) and e > 0), key=key, default=None)
+    top = max(degree(m, main) for m in divisor)
+    leads = [m for m in divisor if degree(m, main) == top]
+    quotient: Poly = {}
+    rest = dict(poly)
+    while rest and len(leads) == 1 and len(quotient) < MAX_QUOTIENT:
+        mono = max(rest, key=lambda m: (degree(m, main), mono_key(m)))
+        step = without(mono, leads[0])
+        if step is None:
+            return None
+        part: Poly = {step: Fraction(rest[mono]) / divisor[leads[0]]}
+        add_to(quotient, part)
+        add_to(rest, here.mul(part, divisor), -1)
+    return None if rest else quotient
+
+
+def degree(mono: Mono, atom: Term | None) -> int:
+    e = next((e for a, e in mono if a is atom), 0)
+    return e if isinstance(e, int) else -1
+
+
+def without(mono: Mono, factor: Mono) -> Mono | None:
+    """The monomial divided by a factor of it."""
+    left = dict(mono)
+    for a, e in factor:
+        have = left.pop(a, 0)
+        if isinstance(e, Term) or isinstance(have, Term) or have < e:
+            return None
+        if have > e:
+            left[a] = have - e
+    return frozenset(left.items())
+
+
+def by_logarithms(search: Search, goal: Goal) -> list[Part] | None:
+    """A difference of logarithms, or of a logarithm and anything else, by what they are logarithms of."""
+    here = search.here(goal.scope)
+    assert here is not None
+    logs = {m: a for m in goal.poly for a, e in m if a.op == "fn" and a.value == "log" and e == 1}
+    commons = sorted({m - {(a, 1)} for m, a in logs.items()}, key=lambda m: (len(m), mono_key(m)))
+    common = next((m for m in commons if here.mono_sign(m, 1) == POS), None)
+    if common is None:
+        return None
+    scale = lcm(*(Fraction(c).denominator for c in goal.poly.values()))
+    sides: tuple[list[Term], list[Term]] = ([], [])
+    for mono, c in sorted(goal.poly.items(), key=lambda p: mono_key(p[0])):
+        side = sides[0 if c > 0 else 1]
+        if mono in logs and mono - {(logs[mono], 1)} == common:
+            e = abs(c * scale)
+            side.append(logs[mono].args[0] if e == 1 else power(logs[mono].args[0], num(e)))
+        else:
+            down: Mono = frozenset((a, opposite(e)) for a, e in common)
+            side.append(fn("exp", here.term(here.mul({mono: abs(c * scale)}, {down: 1}))))
+    factors = [t for t in (num(Fraction(1, scale)), here.term({common: 1})) if t is not ONE]
+    return compared(search, goal, "log", mul(*sides[0]), mul(*sides[1]), mul(*factors))
+
+
+def opposite(e: Exponent) -> Exponent:
+    return neg(e) if isinstance(e, Term) else -e
+
+
+def compared(search: Search, goal: Goal, name: str, upper: Term, lower: Term, scale: Term) -> list[Part] | None:
+    """scale * (name(upper) - name(lower)), where the arguments can be compared."""
+    below = search.prove(sub(upper, lower), goal.strict, goal.scope, goal.depth + 1)
+    if below is None:
+        return None
+    condition = above(fn(name, upper), goal.strict, fn(name, lower))
+    cites = (search.cite(below, goal.scope), *((None,) if name in ("log", "sqrt") else ()))
+    rule = strictly(f"{name}_increasing", goal.strict)
+    number = search.add(Line(condition, rule, (upper, lower), (), cites, goal.scope.letters, goal.scope.where))
+    return None if number is None else [Part(scale, (search.cite(number, goal.scope),))]
+
+
+def by_exponents(search: Search, goal: Goal) -> list[Part] | None:
+    """U - V for positive U and V by their logarithms, where V is an exponential or a power of symbolic exponent."""
+    here = search.here(goal.scope)
+    assert here is not None
+    lower = {m: c for m, c in goal.poly.items() if c < 0}
+    upper = {m: c for m, c in goal.poly.items() if c > 0}
+    if len(lower) != 1 or not upper or not any(_grows(a, e) for m in lower for a, e in m):
+        return None
+    u, v = here.term(upper), here.term(scaled(lower, -1))
+    if sign(here, u) != POS or sign(here, v) != POS:
+        return None
+    return compared(search, goal, "exp", fn("log", u), fn("log", v), ONE)
+
+
+def _grows(a: Term, e: object) -> bool:
+    return isinstance(e, Term) or (a.op == "fn" and a.value == "exp" and a.args[0].op not in ("var", "num"))
+
+
+def by_roots(search: Search, goal: Goal) -> list[Part] | None:
+    """U - V by their squares, one of them the terms that hold a root."""
+    here = search.here(goal.scope)
+    assert here is not None
+    poly = goal.poly
+    roots = [m for m in sorted(poly, key=mono_key) if any(_is_root(a, e) for a, e in m)]
+    falling = {m: c for m, c in poly.items() if c < 0}
+    splits = [{m: poly[m] for m in roots if poly[m] < 0}, falling]
+    splits.append({m: c for m, c in poly.items() if not (m in roots and c > 0)})
+    squared = any(e == 2 for k in search.known() for m in here.poly(k.fact.term) for _, e in m)
+    for lower in splits if roots else [falling] if squared and len(poly) == 2 else []:
+        upper = {m: c for m, c in poly.items() if m not in lower}
+        if not upper or not lower:
+            continue
+        u, v = here.term(upper), here.term(scaled(lower, -1))
+        base = search.prove(u, False, goal.scope, goal.depth + 2)
+        gap = sub(power(u, TWO), power(v, TWO))
+        larger = None if base is None else search.prove(gap, goal.strict, goal.scope, goal.depth + 2)
+        if base is None or larger is None:
+            continue
+        cites = (search.cite(base, goal.scope), search.cite(larger, goal.scope))
+        rule = strictly("square_root_order", goal.strict)
+        condition = above(u, goal.strict, v)
+        number = search.add(Line(condition, rule, (u, v), (), cites, goal.scope.letters, goal.scope.where))
+        if number is not None:
+            return [Part(ONE, (search.cite(number, goal.scope),))]
+    return None
+
+
+def _is_root(a: Term, e: object) -> bool:
+    return (not isinstance(e, Term | int)) or (a.op == "pow" and a.args[1].op == "num")
+
+
+def by_square(search: Search, goal: Goal) -> list[Part] | None:
+    """a x**2 + b x + c as (a x + b/2)**2 / a and the rest, for a positive a."""
+    here = search.here(goal.scope)
+    assert here is not None
+    for x in sorted({a for m in goal.poly for a, e in m if e == 2}, key=key):
+        by: tuple[Poly, Poly, Poly] = ({}, {}, {})
+        for m, c in goal.poly.items():
+            e = dict(m).get(x, 0)
+            if e not in (0, 1, 2):
+                break
+            by[e][m - {(x, e)}] = c  # type: ignore[index]  # one of 0, 1, 2
+        else:
+            c_, b, a = (here.term(p) for p in by)
+            if not by[1] or sign(here, a) != POS:
+                continue
+            rest = sub(c_, div(power(b, TWO), mul(num(4), a)))
+            square = Part(div(power(add(mul(a, x), div(b, TWO)), TWO), a))
+            if here.is_zero(here.poly(rest)):
+                return None if goal.strict else [square]
+            number = search.prove(rest, goal.strict, goal.scope, goal.depth + 2)
+            if number is not None:
+                return [square, Part(ONE, (search.cite(number, goal.scope),))]
+    return None
+
+
+def by_terms(search: Search, goal: Goal) -> list[Part] | None:
+    """A sum over one letter, term by term."""
+    here = search.here(goal.scope)
+    assert here is not None
+    axes = {k.value[1] for m in goal.poly for a, e in m if a.op == "sum" and e == 1 for k in a.bound}
+    for axis in sorted(axes):
+        letter = search.letter(axis)
+        body: Poly = {}
+        left: Poly = {}
+        for m, c in sorted(goal.poly.items(), key=lambda p: mono_key(p[0])):
+            sums = [a for a, e in m if a.op == "sum" and e == 1 and [k.value[1] for k in a.bound] == [axis]]
+            size = next((a for a, e in m if a.op == "size" and a.value == axis and isinstance(e, int) and e > 0), None)
+            if sums:
+                a = min(sums, key=key)
+                inner = here.poly(substitute(a.args[0], {a.bound[0]: letter}))
+                add_to(body, here.mul(inner, here.finish(m - {(a, 1)})), c)
+            elif size is not None:
+                add_to(body, here.mul({m: c}, {frozenset({(size, -1)}): 1}))
+            else:
+                left[m] = c
+        rest = [
+            times(Fraction(abs(left[m])), p.part) for p in signed(here, left) for m in p.poly if p.poly[m] * left[m] > 0
+        ]
+        if len(rest) < len(left) or not body:
+            continue
+        scope = Scope((*goal.scope.letters, letter), goal.scope.where)
+        number = search.prove(here.term(body), goal.strict, scope, goal.depth + 1)
+        if number is not None:
+            return [Part(ONE, (search.cite(number, scope),), (letter,)), *rest]
+    return None
+
+
+Strategy = Callable[["Search", Goal], list[Part] | None]
+ALL: tuple[Strategy, ...] = (
+    by_combination,
+    by_cases,
+    by_factor,
+    by_logarithms,
+    by_exponents,
+    by_roots,
+    by_square,
+    by_terms,
+)

@@ -1,0 +1,151 @@
+"""What a search for points has to know of a claim: its letters, names and axes, its hypotheses by their subject."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise, product
+
+from flint import fmpq
+
+from derive.evidence.enclosure import again
+from derive.evidence.hypotheses import FAILURES, Needs, determined, requirements
+from derive.evidence.operators import scope
+from derive.evidence.places import Budget, Evaluation, Exhausted, Letters, Scope
+from derive.kernel.context import Context, Declaration
+from derive.term import Term, subterms
+
+MAX_ASSIGNMENTS = 60
+LETTER_WORK = 100_000  # nodes visited to find the values of letters that are admitted
+MAX_LANDMARK = 10_000
+
+
+class Problem:
+    """What a search needs to know of a claim: its letters, names, axes, and the hypotheses by what they speak of."""
+
+    def __init__(self, context: Context, *conditions: Term):
+        self.scope: Scope = scope(context)
+        self.context = context
+        declared = context.declarations
+        terms = [*conditions, *context.hypotheses]
+        self.about_sizes = [h for h in context.hypotheses if not h.names and not h.letters]
+        self.about_letters = [h for h in context.hypotheses if h.letters and _about_indices(h, context)]
+        others = [h for h in context.hypotheses if h not in self.about_sizes and h not in self.about_letters]
+        needed = [r for h in others for r in requirements(h, context.letters)]
+        self.examples = [r.condition for r in needed if _is_example(r.condition)]
+        # That a declared law is one at all is a hypothesis, so that every law counts, used or not.
+        terms += [p for name in sorted(self.scope.random) for p in _parameters(declared[name])]
+        limited = frozenset().union(*(self.scope.names(t) for t in terms))
+        reached = frozenset().union(*(self.scope.names(t) for t in [*conditions, *context.hypotheses]))
+        self.shown = tuple(sorted(n for n in reached if n in declared))
+        names = tuple(sorted(n for n in limited | self.scope.random if n in declared))
+        by_construction = determined(needed, self.scope, frozenset(e.args[0].value for e in self.examples))
+        self.needs = Needs(
+            self.scope, names, tuple(r for r in needed if r not in by_construction), tuple(by_construction.values())
+        )
+        known = {row.name for row in self.needs.determined}
+        self.free = tuple(declared[n] for n in names if declared[n].law is None and n not in known)
+        self.random = tuple(declared[n] for n in names if declared[n].law is not None)
+        letters = frozenset().union(*(t.letters for t in [*conditions, *self.about_letters]))
+        bodies = [context.definitions[n].body for n in limited if n in context.definitions]
+        self.terms = (*terms, *bodies)
+        used = frozenset().union(*(t.letters for t in self.terms))
+        self.fixed = tuple(sorted(context.letters & used, key=lambda k: k.value))
+        self.letters = tuple(sorted(letters - context.letters, key=lambda k: k.value))
+        self.axes = tuple(a for a in context.axes if a in self._axes(names))
+
+    def _axes(self, names: tuple[str, ...]) -> set[str]:
+        declared = self.context.declarations
+        axes = {axis for n in names for axis in (*declared[n].axes, declared[n].over)}
+        for term in (s for t in self.terms for s in subterms(t)):
+            axes |= {k.value[1] for k in term.bound}
+            axes |= {term.value[1]} if term.op == "index" else {term.value} if term.op == "size" else set()
+        return {axis for axis in axes if axis is not None}
+
+    def landmarks(self) -> list[fmpq]:
+        """Numbers near which the claim may change: those it is written with, their negatives, and what lies between."""
+        written = {s.value for t in self.terms for s in subterms(t) if s.op == "num" and abs(s.value) <= MAX_LANDMARK}
+        found = sorted({fmpq(v.numerator, v.denominator) for v in written} - {fmpq(0)})[:6]
+        corners = sorted({fmpq(0), *found, *(-v for v in found)})
+        between = [(a + b) / 2 for a, b in pairwise(corners)]
+        return [*found, *(-v for v in found), *between, *(c for v in found[-1:] for c in (v + 1, -v - 1))]
+
+    def sizes(self, largest: int) -> Iterator[dict[str, int]]:
+        """The sizes that the hypotheses admit, smallest first; axes that do not matter have size 1."""
+        fixed = self._fixed_sizes()
+        free = [a for a in self.axes if a not in fixed]
+        for choice in _size_choices(len(free), largest):
+            found = {**dict.fromkeys(self.context.axes, 1), **fixed, **dict(zip(free, choice, strict=True))}
+            here = Evaluation(self.scope, found, {}, {}, Budget(10_000))
+            try:
+                if all(here.decide(h, {}) for h in self.about_sizes):
+                    yield found
+            except (*FAILURES, Exhausted):
+                continue
+
+    def _fixed_sizes(self) -> dict[str, int]:
+        """The sizes that a finite example fixes."""
+        fixed = {}
+        for example in self.examples:
+            rows = example.args[1]
+            for axis in self.context.declarations[example.args[0].value].axes:
+                if rows.op == "list":
+                    fixed[axis] = len(rows.args)
+                    rows = rows.args[0] if rows.args else rows
+        return fixed
+
+    def choices(self, sizes: dict[str, int]) -> list[Letters]:
+        """Values of the declared indices that the hypotheses about them alone admit."""
+        if not self.fixed:
+            return [{}]
+        here = Evaluation(self.scope, sizes, {}, {}, Budget(10_000))
+        about = [h for h in self.about_letters if not h.names and h.letters <= self.context.letters]
+        return [k for k in here.assignments(self.fixed, {}) if all(certainly(here, h, k) for h in about)]
+
+    def assignments(self, here: Evaluation, limit: int = MAX_ASSIGNMENTS) -> list[Letters]:
+        """Values of the claim's letters that its hypotheses admit, coinciding ones first."""
+        found = list(here.assignments(self.letters, here.fixed))
+        if not self.about_letters and len(found) < 2:
+            return found
+        here = again(here, Budget(LETTER_WORK))
+        found.sort(key=lambda letters: (len(set(letters.values())), tuple(letters.values())))
+        admitted = []
+        for letters in found:
+            if len(admitted) < limit and all(certainly(here, h, letters) for h in self.about_letters):
+                admitted.append(letters)
+        return admitted
+
+
+def certainly(here: Evaluation, condition: Term, letters: Letters) -> bool:
+    """Whether the condition certainly holds at the point."""
+    try:
+        return here.decide(condition, letters)
+    except (*FAILURES, Exhausted):
+        return False
+
+
+def _about_indices(condition: Term, context: Context) -> bool:
+    """Whether the condition speaks of indices and sizes alone."""
+    return all(n in context.declarations and context.declarations[n].kind == "index" for n in condition.names)
+
+
+def _parameters(declaration: Declaration) -> tuple[Term, ...]:
+    return declaration.law.parameters if declaration.law is not None else ()
+
+
+def _is_example(condition: Term) -> bool:
+    return condition.op == "cmp" and condition.value == "==" and condition.args[1].op == "list"
+
+
+def _size_choices(count: int, largest: int) -> Iterator[tuple[int, ...]]:
+    """Sizes for so many axes: all 1, all 2, mixed ones by their sum; a few beyond the largest at the end."""
+    if count == 0:
+        yield ()
+        return
+    seen = set()
+    diagonal = [(n,) * count for n in (1, 2)]
+    mixed = list(product(range(1, largest + 1), repeat=count)) if count <= 6 else []
+    mixed.sort(key=lambda c: (sum(c), max(c), c))
+    for choice in [*diagonal, *mixed, *((n,) * count for n in range(3, 7))]:
+        if choice not in seen:
+            seen.add(choice)
+            yield choice

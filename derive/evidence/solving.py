@@ -1,0 +1,264 @@
+"""Equations among the hypotheses solved for the entries of a point, by exact arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from math import isqrt
+from random import Random
+
+from flint import fmpq
+
+from derive.evidence.hypotheses import FAILURES, Draft, Instance, Needs, admits, instances, variants
+from derive.evidence.laws import Mixture
+from derive.evidence.numbers import NotDecided, standard
+from derive.evidence.places import Budget, Entry, Evaluation
+
+MAX_UNKNOWNS = 40
+RIGID = ("integer", "bit", "index")  # kinds whose values cannot be moved a little
+
+Row = list[fmpq]  # coefficients of the unknowns, and the right side
+
+
+class Solver:
+    """Finds drafts near a given one in which the equations among the requirements may hold."""
+
+    def __init__(self, needs: Needs, budget: Budget, rng: Random):
+        self.needs = needs
+        self.equations = tuple(r for r in needs.required if r.equation)
+        self.budget, self.rng = budget, rng
+
+    def point(self, draft: Draft) -> tuple[Evaluation | None, list[Instance]]:
+        """The evaluation and what fails there; no evaluation where the declarations fail."""
+        here = self.needs.build(draft, self.budget)
+        return here, [] if here is None else self.needs.broken(here)
+
+    def solutions(self, draft: Draft) -> Iterator[Draft]:
+        """Drafts near the given one in which the equations may hold."""
+        if not self.equations:
+            return
+        rows = self.affine(draft)
+        methods: list[Callable[[], Draft | None]] = []
+        if rows is not None:
+            methods += [lambda: self.solved(draft, *rows, sparse), lambda: self.solved(draft, *rows, least)]
+        for method in (*methods, lambda: self.scaled(draft), lambda: self.one_by_one(draft), lambda: self.mixed(draft)):
+            found = method()
+            if found is not None:
+                yield found
+
+    def between(self, anchor: Draft, draft: Draft) -> Iterator[Draft]:
+        """Drafts on the way from a point inside the hypotheses to the draft: affine equations hold all along."""
+        declared = self.needs.scope.context.declarations
+        for share in (fmpq(1, 2), fmpq(1, 4), fmpq(1, 16)):
+            moved = {
+                entry: value if declared[entry[0]].kind in RIGID else value + share * (draft.entries[entry] - value)
+                for entry, value in anchor.entries.items()
+            }
+            yield anchor.changed(moved)
+
+    def residual(self, draft: Draft, instance: Instance) -> tuple[fmpq, set[Entry]]:
+        """Left minus right, and the entries it depends on. Raises one of FAILURES where it is not an exact number."""
+        here = self.needs.build(draft, self.budget, strict=False)
+        if here is None:
+            raise NotDecided("the declarations")
+        here.touched.clear()
+        left, right = instance.requirement.condition.args
+        value = standard(here.value(left, instance.letters)) - standard(here.value(right, instance.letters))
+        if not isinstance(value, fmpq):
+            raise NotDecided("not a rational number")
+        return value, {entry for entry in here.touched if entry in draft.entries}
+
+    def all_instances(self, draft: Draft) -> list[Instance]:
+        here = self.needs.build(draft, self.budget, strict=False)
+        return [] if here is None else list(instances(self.equations, here))
+
+    def movable(self, entry: Entry) -> bool:
+        return self.needs.scope.context.declarations[entry[0]].kind not in ("bit", "index")
+
+    # -- all equations at once --
+
+    def affine(self, draft: Draft) -> tuple[list[Entry], list[Row]] | None:
+        """The unknowns in some order, and the equations as if they were affine in them."""
+        try:
+            equations = self.all_instances(draft)
+            found = [self.residual(draft, e) for e in equations]
+        except FAILURES:
+            return None
+        unknowns = sorted({entry for _, touched in found for entry in touched if self.movable(entry)})
+        if not unknowns or len(unknowns) > MAX_UNKNOWNS:
+            return None
+        self.rng.shuffle(unknowns)
+        rows = [[*[fmpq(0)] * len(unknowns), -value] for value, _ in found]
+        for column, unknown in enumerate(unknowns):
+            moved = draft.changed({unknown: draft.entries[unknown] + 1})
+            for row, equation, (value, touched) in zip(rows, equations, found, strict=True):
+                if unknown in touched:
+                    try:
+                        row[column] = self.residual(moved, equation)[0] - value
+                    except FAILURES:
+                        row[column] = fmpq(0)  # it cannot be solved for this unknown
+        return unknowns, rows
+
+    def solved(
+        self, draft: Draft, unknowns: list[Entry], rows: list[Row], method: Callable[[list[Row], int], Row | None]
+    ) -> Draft | None:
+        steps = method(rows, len(unknowns))
+        if steps is None:
+            return None
+        return draft.changed({u: draft.entries[u] + s for u, s in zip(unknowns, steps, strict=True)})
+
+    # -- one equation after the other --
+
+    def scaled(self, draft: Draft) -> Draft | None:
+        """Each equation met by scaling the entries of one name in it."""
+        for equation in self.all_instances(draft):
+            try:
+                one, touched = self.residual(draft, equation)
+                if one == 0:
+                    continue
+                name = max(n for n, _ in touched)
+                group = {e: draft.entries[e] for e in touched if e[0] == name}
+                twice = self.residual(draft.changed({e: 2 * v for e, v in group.items()}), equation)[0]
+            except (*FAILURES, ValueError):
+                return None
+            if twice == one:
+                return None
+            factor = 1 - one / (twice - one)
+            if self.residual_at(draft, equation, group, factor) != 0:
+                factor = next((r for r in _roots((twice - one) / 3, fmpq(0), one - (twice - one) / 3) if r > 0), factor)
+            draft = draft.changed({e: factor * v for e, v in group.items()})
+        return draft
+
+    def residual_at(self, draft: Draft, equation: Instance, group: dict[Entry, fmpq], factor: fmpq) -> fmpq | None:
+        try:
+            return self.residual(draft.changed({e: factor * v for e, v in group.items()}), equation)[0]
+        except FAILURES:
+            return None
+
+    def one_by_one(self, draft: Draft) -> Draft | None:
+        """Each equation solved for one entry, which later equations leave alone."""
+        locked: set[Entry] = set()
+        for equation in self.all_instances(draft):
+            try:
+                value, touched = self.residual(draft, equation)
+            except FAILURES:
+                return None
+            if value == 0:
+                continue
+            choices = sorted(entry for entry in touched - locked if self.movable(entry))
+            self.rng.shuffle(choices)
+            for entry in choices:
+                root = self.root(draft, equation, entry)
+                if root is not None:
+                    draft = draft.changed({entry: root})
+                    locked.add(entry)
+                    break
+            else:
+                return None
+        return draft
+
+    def root(self, draft: Draft, equation: Instance, entry: Entry) -> fmpq | None:
+        """An admitted value of the entry at which the equation holds, if it is affine or quadratic in the entry."""
+        here = draft.entries[entry]
+        try:
+            low, mid, high = (self.residual(draft.changed({entry: here + s}), equation)[0] for s in (0, 1, 2))
+        except FAILURES:
+            return None
+        a, b, c = (high + low) / 2 - mid, (high - low) / 2, mid
+        declaration = self.needs.scope.context.declarations[entry[0]]
+        for step in _roots(a, b, c):
+            value = here + 1 + step
+            if not admits(declaration, value, draft.sizes):
+                continue
+            try:
+                if self.residual(draft.changed({entry: value}), equation)[0] == 0:
+                    return value
+            except FAILURES:
+                continue
+        return None
+
+    def mixed(self, draft: Draft) -> Draft | None:
+        """The first equation that fails met by mixing two laws of a random name: means are linear in the share."""
+        for equation in self.all_instances(draft):
+            try:
+                if self.residual(draft, equation)[0] == 0:
+                    continue
+            except FAILURES:
+                return None
+            for name in draft.variants:
+                sides = []
+                for variant in range(variants(self.needs.scope.context.declarations[name])):
+                    try:
+                        sides.append((variant, self.residual(draft.with_variant(name, variant), equation)[0]))
+                    except FAILURES:
+                        continue
+                self.rng.shuffle(sides)
+                for (a, low), (b, high) in product(sides, repeat=2):
+                    if low < 0 < high:
+                        return draft.with_variant(name, Mixture(a, b, high / (high - low)))
+            return None
+        return None
+
+
+def _roots(a: fmpq, b: fmpq, c: fmpq) -> list[fmpq]:
+    """The rational roots of a x**2 + b x + c."""
+    if a == 0:
+        return [-c / b] if b != 0 else []
+    square = b * b - 4 * a * c
+    if square < 0:
+        return []
+    root = fmpq(isqrt(int(square.p)), isqrt(int(square.q)))
+    return [(-b + root) / (2 * a), (-b - root) / (2 * a)] if root * root == square else []
+
+
+# -- linear equations --------------------------------------------------------------------------------------------------
+
+
+def sparse(rows: list[Row], count: int) -> Row | None:
+    """A solution with as few unknowns as there are independent equations, the others 0; None where there is none."""
+    reduced = _eliminated(rows, count)
+    if reduced is None:
+        return None
+    solution = [fmpq(0)] * count
+    for column, row in reduced:
+        solution[column] = row[-1]
+    return solution
+
+
+def least(rows: list[Row], count: int) -> Row | None:
+    """The solution of least norm, which spreads over all unknowns; None where there is no solution."""
+    reduced = _eliminated(rows, count)
+    if reduced is None:
+        return None
+    kept = [row for _, row in reduced]
+    normal = [[*(_dot(a, b, count) for b in kept), a[-1]] for a in kept]
+    weights = sparse(normal, len(kept))
+    if weights is None:
+        return None
+    return [sum((w * row[k] for w, row in zip(weights, kept, strict=True)), start=fmpq(0)) for k in range(count)]
+
+
+def _dot(a: Row, b: Row, count: int) -> fmpq:
+    return sum((a[k] * b[k] for k in range(count) if a[k] != 0 and b[k] != 0), start=fmpq(0))
+
+
+def _eliminated(rows: list[Row], count: int) -> list[tuple[int, Row]] | None:
+    """Independent equations with their pivots, each pivot in one of them only; None where they have no solution."""
+    rows = [list(row) for row in rows]
+    done: list[tuple[int, Row]] = []
+    for column in range(count):
+        place = next((r for r, row in enumerate(rows) if row[column] != 0), None)
+        if place is None:
+            continue
+        row = rows.pop(place)
+        head = row[column]
+        row = [v / head for v in row]
+        rows = [_without(other, row, column) for other in rows]
+        done = [(c, _without(other, row, column)) for c, other in done]
+        done.append((column, row))
+    return None if any(row[-1] != 0 for row in rows) else done
+
+
+def _without(row: Row, pivot: Row, column: int) -> Row:
+    factor = row[column]
+    return row if factor == 0 else [v - factor * w for v, w in zip(row, pivot, strict=True)]

@@ -1,0 +1,238 @@
+"""Powers with an exponent that is not a fixed integer, in normal form.
+
+A positive base is split over the terms of its exponent, b^(c m + k) as (b^m)^c b^k, so that what is free of a bound
+letter leaves a sum; the atoms are b^m. So is every base where the exponent is a sum of integers that are not negative,
+and one that is not 0 where they are integers. Elsewhere only factors of known sign come out.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from derive.kernel.poly import (
+    INDICES,
+    UNIT,
+    Exponent,
+    Mono,
+    Poly,
+    add_to,
+    constant,
+    joined,
+    key,
+    leading,
+    magnitude,
+    scaled,
+    small,
+)
+from derive.kernel.signs import NEG, POS, ZERO, sign
+from derive.term import MINUS_ONE, Term, over, power
+
+if TYPE_CHECKING:
+    from derive.kernel.normal import Normal
+
+MAX_ROOT = 6  # terms of a sum that is recognised by its square
+
+
+def integral(nf: Normal, exponent: Poly) -> bool:
+    """Whether the exponent is an integer for all values of its letters and variables."""
+    return all(
+        c.denominator == 1 and all(isinstance(e, int) and e > 0 and _whole(nf, a) for a, e in m)
+        for m, c in exponent.items()
+    )
+
+
+def _whole(nf: Normal, atom: Term) -> bool:
+    if atom.op in INDICES or atom.op in ("size", "delta", "where"):
+        return True  # a `where` that is an atom is 0 or 1
+    declaration = nf.context.declarations.get(atom.value) if atom.op == "var" else None
+    if declaration is None or atom.value in nf.loose:
+        return False
+    return declaration.kind in ("integer", "bit", "index") or nf.is_bit(atom)
+
+
+def opaque(nf: Normal, base: Poly, exponent: Poly) -> Poly:
+    """A power without a law: an atom. b^-p is 1 / b^p, also where b is not positive and the power is 0."""
+    turned = leading(exponent) < 0
+    atom = power(nf.term(base), nf.term(scaled(exponent, -1) if turned else exponent))
+    return {frozenset({(atom, -1 if turned else 1)}): 1}
+
+
+def spread(nf: Normal, a: Term, exponent: Poly) -> Poly:
+    """A positive atom to an exponent, term by term."""
+    if a.op == "fn" and a.value == "exp":
+        return nf.exp(nf.mul(nf.poly(a.args[0]), exponent))
+    if a.op == "pow" and sign(nf, a.args[0]) == POS:
+        return nf.power(nf.poly(a.args[0]), nf.mul(nf.poly(a.args[1]), exponent))
+    result: Poly = {UNIT: 1}
+    parts: dict[Term, Exponent] = {}
+    inside = a.op == "prod" and sign(nf, a.args[0]) == POS
+    for mono, c in exponent.items():
+        if mono and inside:  # a power of a product of positive factors is that of the powers
+            each = over("prod", power(a.args[0], nf.term({mono: 1})), *a.bound, where=a.args[1])
+            result = nf.mul(result, nf.power(nf.poly(each), {UNIT: c}))
+        elif any(b.op == "fn" and b.value == "log" for b, _ in mono):  # x^log y and y^log x meet as exp(log x log y)
+            result = nf.mul(result, nf.exp(nf.mul({mono: c}, nf.log_of(nf.poly(a)))))
+        else:
+            parts[power(a, nf.term({mono: 1})) if mono else a] = c
+    return nf.mul(result, nf.finish(frozenset(parts.items()))) if parts else result
+
+
+def integer_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
+    """base^exponent for an exponent that is an integer but no number: a product to the power is that of the powers."""
+    content, rest = nf.content(base, 1)
+    if len(rest) == 1:
+        content, scale, rest = joined(content, rest)
+    else:
+        scale = leading(rest)
+        rest = scaled(rest, Fraction(1) / scale)
+        if sign(nf, nf.term(rest)) == NEG:
+            scale, rest = -scale, scaled(rest, -1)
+    result = nf.number_power(Fraction(magnitude(scale)), exponent)
+    if scale < 0:
+        result = nf.mul(result, _integer_atom(nf, MINUS_ONE, exponent))
+    for a, x in sorted(content, key=lambda p: key(p[0])):
+        if isinstance(x, int):
+            result = nf.mul(result, _integer_atom(nf, a, scaled(exponent, x)))
+        elif not isinstance(x, Term) and sign(nf, a) == POS:
+            result = nf.mul(result, spread(nf, a, scaled(exponent, x)))
+        else:
+            result = nf.mul(result, opaque(nf, {frozenset({(a, x)}): 1}, exponent))
+    return nf.mul(result, _integer_atom(nf, nf.term(rest), exponent)) if len(rest) > 1 else result
+
+
+def _integer_atom(nf: Normal, a: Term, exponent: Poly) -> Poly:
+    """An atom or a sum to an integer exponent: split where no part can be negative, or the base is not 0."""
+    if (k := constant(exponent)) is not None:
+        return nf.power(nf.poly(a), {UNIT: k}) if k else {UNIT: 1}
+    if sign(nf, a) == POS:
+        return spread(nf, a, exponent)
+    if a.op == "pow" and integral(nf, nf.poly(a.args[1])):
+        return nf.power(nf.poly(a.args[0]), nf.mul(nf.poly(a.args[1]), exponent))
+    moving = {m: c for m, c in exponent.items() if m}
+    free = exponent.get(UNIT, 0)
+    if not sign(nf, a) & ZERO:
+        parts = [(power(a, nf.term({m: 1})), c) for m, c in moving.items()]
+    elif all(c > 0 and not nf.mono_sign(m, 1) & NEG for m, c in moving.items()):
+        # Each part less its least value, so that a power of n and one of n - 1 are told by one atom.
+        lows = {m: _least(nf, m) for m in moving}
+        parts = [(power(a, nf.term(_less(m, lows[m]))), c) for m, c in moving.items()]
+        free += sum(c * lows[m] for m, c in moving.items())
+    elif free > 0 and not sign(nf, nf.term(moving)) & NEG:
+        parts = [(power(a, nf.term(moving)), 1)]
+    else:
+        return opaque(nf, nf.poly(a), exponent)
+    if free < 0 and sign(nf, a) & ZERO:
+        return opaque(nf, nf.poly(a), exponent)
+    result: Poly = {UNIT: 1}
+    for atom, c in parts:
+        result = nf.mul(result, nf.finish(frozenset({(atom, small(c))})))
+    return nf.mul(result, nf.power(nf.poly(a), {UNIT: free})) if free else result
+
+
+def _less(mono: Mono, low: int) -> Poly:
+    return add_to({mono: 1}, {UNIT: 1}, -low)
+
+
+def _least(nf: Normal, mono: Mono) -> int:
+    """The least value of a product of integers that are not negative."""
+    if len(mono) == 1:
+        ((a, e),) = mono
+        if a.op == "size" and e == 1:
+            return nf.least(a)
+    return 1 if nf.mono_sign(mono, 1) == POS else 0
+
+
+def real_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
+    """base^exponent for an exponent that may be no integer: factors of known sign and even powers come out."""
+    e = constant(exponent)
+    content, rest = nf.content(base, 1)
+    scale: int | Fraction = 1
+    if len(rest) == 1:
+        content, scale, rest = joined(content, rest)
+    result: Poly = {UNIT: 1}
+    left: list[tuple[Term, Exponent]] = []
+    for a, x in sorted(content, key=lambda p: key(p[0])):
+        signs = sign(nf, a)
+        if signs == POS or (not signs & NEG and e is not None and not isinstance(x, Term) and x > 0):
+            result = nf.mul(result, nf.one_power(a, x, exponent))
+        elif isinstance(x, int) and x % 2 == 0:
+            result = nf.mul(result, _root_of_even(nf, nf.poly(a), x, exponent))
+        elif isinstance(x, int) and signs == NEG and a.op == "add":
+            scale = -scale
+            result = nf.mul(result, nf.power(scaled(nf.poly(a), -1), scaled(exponent, x)))
+        else:
+            left.append((a, x))
+    known = POS | ZERO if e is not None else POS
+    if len(rest) > 1:
+        found = square_root(nf, rest)
+        if found is not None and found[0] > 0:
+            result = nf.mul(result, _root_of_even(nf, found[1], 2, exponent))
+            scale, rest = scale * found[0], {UNIT: 1}
+        else:
+            lead = magnitude(leading(rest)) * (1 if scale > 0 else -1)
+            rest, scale = scaled(rest, Fraction(1) / lead), scale * lead
+    if rest == {UNIT: 1} and not left and scale < 0 and e is not None:  # a real power of a negative number
+        return {}
+    if len(rest) > 1 and left:
+        signs = sign(nf, nf.term(rest))
+        if signs == NEG:
+            rest, scale, signs = scaled(rest, -1), -scale, POS
+        if signs == POS:
+            result = nf.mul(result, nf.one_power(nf.term(rest), 1, exponent))
+            rest = {UNIT: 1}
+    result = nf.mul(result, nf.number_power(Fraction(magnitude(scale)), exponent))
+    whole = scaled(nf.mul(rest, {frozenset(left): 1}), 1 if scale > 0 else -1)
+    if whole == {UNIT: 1}:
+        return result
+    atom = nf.term(whole)
+    if not sign(nf, atom) & ~known and (len(whole) > 1 or (len(left) == 1 and left[0][1] == 1 and scale > 0)):
+        return nf.mul(result, nf.one_power(atom, 1, exponent))
+    if rest == {UNIT: 1} and scale > 0 and all(not isinstance(x, Term) and x < 0 for _, x in left):
+        under = {frozenset((a, -x) for a, x in left): 1}  # (1/u)^p is u^-p, also where u is not positive
+        return nf.mul(result, real_power(nf, under, scaled(exponent, -1)))
+    return nf.mul(result, opaque(nf, whole, exponent))
+
+
+def _root_of_even(nf: Normal, u: Poly, x: int, exponent: Poly) -> Poly:
+    """(u^x)^p for an even x is |u|^(x p)."""
+    total = scaled(exponent, x)
+    value = constant(total)
+    if isinstance(value, int):
+        flat = nf.power(u, {UNIT: value})
+        return flat if value % 2 == 0 else nf.mul(flat, nf.sided(u))
+    return nf.absolute_power(nf.term(u), total)
+
+
+def square_root(nf: Normal, poly: Poly) -> tuple[int | Fraction, Poly] | None:
+    """(c, u) where the polynomial is c u^2, for a sum u; None where it is no such square."""
+    if not 3 <= len(poly) <= MAX_ROOT * (MAX_ROOT + 1) // 2:
+        return None
+    atoms = sorted({a for m in poly for a, _ in m}, key=key)
+    places: dict[tuple[int, ...], int | Fraction] = {}
+    for mono, c in poly.items():
+        if any(not isinstance(e, int) or e < 0 for _, e in mono):
+            return None
+        here = dict(mono)
+        places[tuple(here.get(a, 0) for a in atoms)] = c  # type: ignore[misc]  # integers, as just seen
+    top = max(places)
+    if any(e % 2 for e in top) or any(e % 2 for e in min(places)):
+        return None
+    lead, scale = tuple(e // 2 for e in top), places[top]
+    root: dict[tuple[int, ...], int | Fraction] = {lead: 1}
+    for _ in range(MAX_ROOT):
+        left = {m: Fraction(c) / scale for m, c in places.items()}
+        for m, c in root.items():
+            for n, d in root.items():
+                mono = tuple(p + q for p, q in zip(m, n, strict=True))
+                left[mono] = left.get(mono, Fraction(0)) - c * d
+        left = {m: c for m, c in left.items() if c}
+        if not left:
+            found = {frozenset((a, e) for a, e in zip(atoms, m, strict=True) if e): small(c) for m, c in root.items()}
+            return (scale, found) if scaled(nf.mul(found, found), scale) == poly else None
+        next_ = max(left)
+        step = tuple(p - q for p, q in zip(next_, lead, strict=True))
+        if any(p < 0 for p in step) or step in root:
+            return None
+        root[step] = left[next_] / 2
+    return None

@@ -1,0 +1,161 @@
+"""Sine, cosine, arctangent and the gamma functions in normal form.
+
+Angles are taken apart term by term, so that the atoms are the sine and cosine of one term each; sin^2 is 1 - cos^2, and
+squares at half an angle are those of the whole. The gamma functions are moved down by whole steps as long as their
+argument is known to stay positive.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from derive.kernel import exponents
+from derive.kernel.poly import UNIT, Mono, Poly, add_to, constant, leading, scaled
+from derive.kernel.signs import POS, sign
+from derive.term import PI, TWO, Term, fn, num, power
+
+if TYPE_CHECKING:
+    from derive.kernel.normal import Normal
+
+MAX_ANGLES = 4  # terms of an angle that is taken apart
+MAX_MULTIPLE = 6
+MAX_STEPS = 8
+MAX_NUMBER = 30  # up to which the gamma functions are worked out
+THIRD = num(3)
+# cos and sin at an eighth of a turn and below, as (coefficient, number under the root).
+EXACT: dict[Fraction, tuple[tuple[Fraction, int], tuple[Fraction, int]]] = {
+    Fraction(0): ((Fraction(1), 1), (Fraction(0), 1)),
+    Fraction(1, 6): ((Fraction(1, 2), 3), (Fraction(1, 2), 1)),
+    Fraction(1, 4): ((Fraction(1, 2), 2), (Fraction(1, 2), 2)),
+}
+Pair = tuple[Poly, Poly]
+
+
+def circular(nf: Normal, name: str, u: Poly) -> Poly:
+    """sin or cos of u."""
+    if len(u) > MAX_ANGLES:
+        turned = leading(u) < 0
+        return scaled(nf.atom(fn(name, nf.term(scaled(u, -1) if turned else u))), -1 if turned and name == "sin" else 1)
+    found: Pair = ({UNIT: 1}, {})
+    for mono, c in u.items():
+        found = _joined(nf, found, _angle(nf, mono, Fraction(c)))
+    return found[0] if name == "cos" else found[1]
+
+
+def _joined(nf: Normal, left: Pair, right: Pair) -> Pair:
+    """cos and sin of the sum of two angles."""
+    return (
+        add_to(dict(nf.mul(left[0], right[0])), nf.mul(left[1], right[1]), -1),
+        add_to(dict(nf.mul(left[1], right[0])), nf.mul(left[0], right[1])),
+    )
+
+
+def _angle(nf: Normal, mono: Mono, c: Fraction) -> Pair:
+    """cos and sin of one term."""
+    if mono == frozenset({(PI, 1)}):
+        return _turned(nf, c)
+    rest = mono - {(PI, 1)}
+    if rest != mono and c.denominator == 1 and exponents.integral(nf, {rest: 1}):
+        return nf.power({UNIT: -1}, {rest: c.numerator}), {}
+    if c < 0:
+        cosine, sine = _angle(nf, mono, -c)
+        return cosine, scaled(sine, -1)
+    times = c.numerator if mono and c.numerator <= MAX_MULTIPLE else 1
+    unit = nf.term({mono: c / times})
+    one = nf.atom(fn("cos", unit)), nf.atom(fn("sin", unit))
+    found = one
+    for _ in range(times - 1):
+        found = _joined(nf, found, one)
+    return found
+
+
+def _turned(nf: Normal, c: Fraction) -> Pair:
+    """cos and sin of c pi: exact at multiples of pi / 4 and pi / 6, elsewhere those of an angle below pi / 4."""
+    quarters, left = divmod(2 * c, 1)
+    left = left / 2
+    mirrored = left > Fraction(1, 4)
+    if mirrored:
+        left = Fraction(1, 2) - left
+    if left in EXACT:
+        cosine, sine = (scaled(nf.power({UNIT: n}, {UNIT: Fraction(1, 2)}), factor) for factor, n in EXACT[left])
+    else:
+        angle = nf.term({frozenset({(PI, 1)}): left})
+        cosine, sine = nf.atom(fn("cos", angle)), nf.atom(fn("sin", angle))
+    if mirrored:
+        cosine, sine = sine, cosine
+    for _ in range(int(quarters) % 4):
+        cosine, sine = scaled(sine, -1), cosine
+    return cosine, sine
+
+
+def halves(nf: Normal, mono: Mono) -> Poly | None:
+    """The monomial with cos^2 and sin cos at half of an angle as cos and sin of the angle; None where there is none."""
+    for a, e in mono:
+        if a.op != "fn" or a.value != "cos" or not isinstance(e, int) or e < 1:
+            continue
+        sine = (fn("sin", a.args[0]), 1)
+        if (e >= 2 or sine in mono) and _halved(nf, a.args[0]):
+            double = scaled(nf.poly(a.args[0]), 2)
+            rest = mono - {(a, e)}
+            if sine in mono:
+                rest, e, found = rest - {sine}, e - 1, circular(nf, "sin", double)
+            else:
+                e, found = e - 2, add_to({UNIT: 1}, circular(nf, "cos", double))
+            under = nf.finish(frozenset(rest | ({(a, e)} if e else set())))
+            return nf.mul(under, scaled(found, Fraction(1, 2)))
+    return None
+
+
+def _halved(nf: Normal, angle: Term) -> bool:
+    poly = nf.poly(angle)
+    return len(poly) == 1 and next(iter(poly.values())).denominator % 2 == 0
+
+
+def arctangent(nf: Normal, u: Poly) -> Poly:
+    """atan of u."""
+    if u and leading(u) < 0:
+        return scaled(arctangent(nf, scaled(u, -1)), -1)
+    root: Mono = frozenset({(THIRD, Fraction(1, 2))})
+    known = (
+        ({}, 0),
+        ({UNIT: 1}, Fraction(1, 4)),
+        ({root: 1}, Fraction(1, 3)),
+        ({root: Fraction(1, 3)}, Fraction(1, 6)),
+    )
+    for value, angle in known:
+        if u == value:
+            return scaled(nf.poly(PI), angle)
+    return nf.atom(fn("atan", nf.term(u)))
+
+
+def gamma(nf: Normal, name: str, u: Poly) -> Poly:
+    """lgamma, digamma or trigamma of u: f(u) = f(u - 1) + step where u - 1 > 0."""
+    total: Poly = {}
+    value = constant(u)
+    steps = MAX_STEPS if value is None else MAX_NUMBER
+    below = add_to(dict(u), {UNIT: 1}, -1)
+    while steps and sign(nf, nf.term(below)) == POS:
+        add_to(total, _step(nf, name, below))
+        u, below, steps = below, add_to(dict(below), {UNIT: 1}, -1), steps - 1
+    return add_to(total, _start(nf, name, u))
+
+
+def _step(nf: Normal, name: str, u: Poly) -> Poly:
+    """f(u + 1) - f(u)."""
+    if name == "lgamma":
+        return nf.log_of(u)
+    return nf.power(u, {UNIT: -1}) if name == "digamma" else scaled(nf.power(u, {UNIT: -2}), -1)
+
+
+def _start(nf: Normal, name: str, u: Poly) -> Poly:
+    value = constant(u)
+    if value == 1 and name != "digamma":
+        return {} if name == "lgamma" else scaled(nf.poly(power(PI, TWO)), Fraction(1, 6))
+    if value == Fraction(1, 2):
+        if name == "lgamma":
+            return scaled(nf.log_of(nf.poly(PI)), Fraction(1, 2))
+        if name == "trigamma":
+            return scaled(nf.poly(power(PI, TWO)), Fraction(1, 2))
+        return add_to(dict(gamma(nf, name, {UNIT: 1})), nf.log_of({UNIT: 2}), -2)
+    return nf.atom(fn(name, nf.term(u)))

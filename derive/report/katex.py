@@ -1,0 +1,126 @@
+"""KaTeX, as it lies in the templates: formulas rendered when a page is built, its fonts, style and script for the page."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from derive.paths import template_dir
+
+# An unknown macro, a formula that does not end or one that asks for a link stops the build instead of reaching a page.
+_OPTIONS = {"strict": "error", "throwOnError": True, "trust": False, "maxExpand": 1000, "maxSize": 50}
+# Fonts by name, with family, weight and style; the first ones every page needs.
+_ALWAYS = ("Main-Regular", "Math-Italic", "Size1-Regular", "Size2-Regular", "Size3-Regular", "Size4-Regular")
+_SOMETIMES = {
+    "AMS-Regular": ("amsrm", "mathbb"),
+    "Main-Bold": ("mathbf", "textbf"),
+    "Main-Italic": ("mathit", "textit"),
+    "Caligraphic-Regular": ("mathcal",),
+}
+
+
+class BadFormula(Exception):
+    """KaTeX refuses a formula: a fault of the printer or of the grammar of formulas."""
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A formula as KaTeX lays it out, and as MathML, which browsers show and screen readers speak by themselves."""
+
+    html: str
+    mathml: str
+
+
+def folder() -> Path:
+    """Where the vendored files are."""
+    return template_dir() / "vendor" / "katex"
+
+
+@cache
+def script() -> str:
+    """KaTeX itself."""
+    return (folder() / "katex.min.js").read_text(encoding="utf-8")
+
+
+@cache
+def style() -> str:
+    """KaTeX's style sheet without its fonts."""
+    return re.sub(r"@font-face\{.*?\}", "", (folder() / "katex.min.css").read_text(encoding="utf-8"))
+
+
+def fonts(classes: Iterable[str] | None = None) -> str:
+    """Style rules with the fonts that these classes of KaTeX's need inside; all of them where no classes are given."""
+    used = None if classes is None else frozenset(classes)
+    names = [*_ALWAYS, *(n for n, wanted in _SOMETIMES.items() if used is None or not used.isdisjoint(wanted))]
+    return "".join(map(_face, names))
+
+
+@cache
+def _face(name: str) -> str:
+    family, _, kind = name.partition("-")
+    data = base64.b64encode((folder() / "fonts" / f"KaTeX_{name}.woff2").read_bytes()).decode()
+    weight, slope = (700 if "Bold" in kind else 400), ("italic" if "Italic" in kind else "normal")
+    return (
+        f'@font-face{{font-family:KaTeX_{family};font-style:{slope};font-weight:{weight};font-display:block;'
+        f'src:url(data:font/woff2;base64,{data}) format("woff2")}}'
+    )  # fmt: skip
+
+
+def classes_of(rendered: Iterable[Rendered]) -> frozenset[str]:
+    """The classes that rendered formulas use."""
+    return frozenset(c for r in rendered for group in re.findall(r'class="([^"]*)"', r.html) for c in group.split())
+
+
+@cache
+def _engine() -> Any:
+    """KaTeX in a JavaScript engine; None where there is none."""
+    try:
+        quickjs = importlib.import_module("quickjs")  # of the optional package quickjs-ng
+    except ImportError:
+        return None
+    context = quickjs.Context()
+    context.set_memory_limit(1 << 28)
+    context.eval(f"var self = this;{script()}")
+    # The engine loses a string that was put together piece by piece; what JSON.stringify returns is whole.
+    context.eval(
+        "function render(tex, display, output, options) {"
+        "  const all = Object.assign(JSON.parse(options), {displayMode: display, output: output});"
+        "  try { return JSON.stringify([katex.renderToString(tex, all), null]); }"
+        "  catch (problem) { return JSON.stringify([null, String(problem.message)]); } }"
+    )
+    return context.get("render")
+
+
+def rendered(formulas: Sequence[tuple[str, bool]]) -> list[Rendered] | None:
+    """The formulas, each LaTeX and whether it is displayed, laid out; None where no JavaScript engine is installed.
+
+    Raises BadFormula for what KaTeX does not read.
+    """
+    render = _engine()
+    if render is None:
+        return None
+    options = json.dumps(_OPTIONS)
+
+    def one(tex: str, display: bool, output: str) -> str:
+        html, problem = json.loads(render(tex, display, output, options))
+        if problem is not None:
+            raise BadFormula(f"{problem}: {tex}")
+        return str(html)
+
+    return [Rendered(one(tex, d, "html"), _bare(one(tex, d, "mathml"))) for tex, d in formulas]
+
+
+def _bare(html: str) -> str:
+    """The MathML element alone, without the LaTeX that KaTeX keeps in it."""
+    found = re.search(r"<math .*</math>", html, re.DOTALL)
+    if found is None:
+        raise BadFormula("KaTeX wrote no MathML")
+    bare = re.sub(r"<annotation [^>]*>.*?</annotation>|</?semantics>", "", found[0], flags=re.DOTALL)
+    return bare.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")

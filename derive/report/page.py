@@ -1,0 +1,158 @@
+"""A page of HTML that needs nothing else: formulas, fonts, style and script inside, and a policy that lets nothing in.
+
+A formula stands in the page as MathML (or, where that would be too much, as text) and is laid out by KaTeX as soon as
+a script runs: either it was laid out when the page was built, and lies in the page compressed, or KaTeX lies there.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+from derive.language.printer import to_text
+from derive.paths import template_dir
+from derive.report import escape, katex, prose
+from derive.report.latex import Printer
+from derive.term import Term
+
+LARGEST = 600_000  # bytes of a page
+_SLOT = re.compile("\0(\\d+)\0")  # no text of a user holds a zero byte here: `escape.visible` has shown it
+
+
+@dataclass
+class Page:
+    """The formulas of a page, in the order in which they were first written. Equal ones are kept once."""
+
+    texts: dict[tuple[str, bool], str] = field(
+        default_factory=dict
+    )  # LaTeX and whether displayed: what it says in text
+    numbers: dict[tuple[str, bool], int] = field(default_factory=dict)
+
+    def formula(self, latex: str, display: bool, text: str) -> Markup:
+        """The place of a formula. `latex` is trusted: it comes from a printer or from the grammar of formulas."""
+        self.texts.setdefault((latex, display), text)
+        number = self.numbers.setdefault((latex, display), len(self.numbers))
+        kind = "math display" if display else "math"
+        return Markup(f'<span class="{kind}" data-math="{number}">\0{number}\0</span>')
+
+    def formulas(self, printer: Printer) -> dict[str, Callable[..., Any]]:
+        """What a template prints terms with."""
+
+        def display(term: Term, relation: str | None = None, words: str = "") -> Markup:
+            before = f"{relation} " if relation else ""
+            return self.formula(printer.display(term, relation), True, before + to_text(term))
+
+        def entry(name: str, letters: Sequence[Term] = ()) -> Markup:
+            text = f"{name}[{', '.join(to_text(k) for k in letters)}]" if letters else name
+            return self.formula(printer.name_of(name, letters), False, text)
+
+        return {
+            "inline": lambda term: self.formula(printer.inline(term), False, to_text(term)),
+            "display": display,
+            "letters": lambda terms: self.formula(printer.letters(terms), False, ", ".join(map(to_text, terms))),
+            "entry": entry,
+            "equality": lambda left, right: self.formula(
+                f"{printer.inline(left)} = {printer.inline(right)}", False, f"{to_text(left)} = {to_text(right)}"
+            ),
+        }
+
+    def line(self, text: str) -> Markup:
+        """A line of prose."""
+        return Markup(prose.html_line(prose.inlines(text), self._prose))
+
+    def blocks(self, text: str) -> Markup:
+        """A docstring."""
+        return Markup(prose.html(text, self._prose))
+
+    def _prose(self, latex: str, display: bool) -> str:
+        return self.formula(latex, display, f"${latex}$")
+
+    def finished(self, body: str, title: str, style: str, *scripts: str) -> str:
+        """The whole page. Raises BadFormula for a formula that KaTeX does not read."""
+        formulas = list(self.texts)
+        if not formulas:
+            return _assembled(body, title, style, scripts, "")
+        laid_out = katex.rendered(formulas)
+        if laid_out is None:
+            faces, plain = katex.fonts(), [escape.html(text) for text in self.texts.values()]
+            scripts = (katex.script(), *scripts)
+            data = _data("formulas", json.dumps(formulas))
+        else:
+            faces, plain = katex.fonts(katex.classes_of(laid_out)), [r.mathml for r in laid_out]
+            data = _data("layouts", _packed([_without_styles(r.html) for r in laid_out]))
+        sheet = faces + katex.style() + style
+        page = _assembled(_filled(body, plain), title, sheet, scripts, data)
+        if len(page.encode()) > LARGEST and laid_out is not None:  # the MathML goes where the layouts are
+            plain = [escape.html(text) for text in self.texts.values()]
+            data = _data("layouts", _packed([_spoken(r) for r in laid_out]))
+            page = _assembled(_filled(body, plain), title, sheet, scripts, data)
+        return page
+
+
+def asset(name: str) -> str:
+    """A style sheet or script of the templates."""
+    return (template_dir() / name).read_text(encoding="utf-8")
+
+
+def _filled(body: str, formulas: Sequence[str]) -> str:
+    return _SLOT.sub(lambda found: formulas[int(found[1])], body)
+
+
+def _without_styles(html: str) -> str:
+    """The layout with its style attributes set aside: the page's policy takes none, its script sets them one by one."""
+    return html.replace(' style="', ' data-style="')
+
+
+def _spoken(rendered: katex.Rendered) -> str:
+    """The layout with the MathML that screen readers speak."""
+    start = '<span class="katex">'
+    spoken = f'{start}<span class="katex-mathml">{rendered.mathml}</span>'
+    return _without_styles(rendered.html).replace(start, spoken, 1)
+
+
+def _packed(parts: Sequence[str]) -> str:
+    return base64.b64encode(gzip.compress(json.dumps(parts).encode(), 9, mtime=0)).decode()
+
+
+def _data(name: str, content: str) -> str:
+    content = content.replace("<", "\\u003c")
+    return f'<script type="application/octet-stream" id="{name}">{content}</script>\n'
+
+
+def _hash(content: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+
+def _assembled(body: str, title: str, style: str, scripts: Sequence[str], data: str) -> str:
+    policy = {
+        "default-src": "'none'",
+        "style-src": _hash(style),
+        "script-src": " ".join(map(_hash, scripts)),
+        "font-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    rules = "; ".join(f"{name} {value}" for name, value in policy.items())
+    head = [
+        "<!DOCTYPE html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{rules}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        f"<title>{escape.html(title)}</title>",
+        f"<style>{style}</style>",
+        "</head>",
+        "<body>",
+    ]
+    tail = [data + "".join(f"<script>{s}</script>\n" for s in scripts) + "</body>", "</html>", ""]
+    return "\n".join([*head, body.strip("\n"), *tail])

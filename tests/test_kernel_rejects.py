@@ -1,0 +1,633 @@
+"""The kernel refuses what is wrong, with the step and the reason, and never by an accident of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from random import Random
+
+import pytest
+from test_kernel import ONE_STEP, RULES, accepted, claimed, first_use, instances, refused
+from test_rules import CONTEXT as ROWS_CONTEXT
+
+from derive.kernel.check import PROCEDURES, check
+from derive.kernel.context import Context, Declaration, Definition, Law, Lemma
+from derive.kernel.proof import Cite, Line, Part, Proof, Rejected, Step, Use
+from derive.term import (
+    FALSE,
+    ONE,
+    OO,
+    TRUE,
+    TWO,
+    ZERO,
+    Term,
+    add,
+    cmp,
+    defined,
+    delta,
+    diff,
+    fn,
+    index,
+    make,
+    mul,
+    neg,
+    num,
+    over,
+    power,
+    size,
+    var,
+    where,
+)
+
+I, J, K, L = (index(name, "n") for name in "ijkl")  # noqa: E741
+B = index("b", "m")
+
+# -- steps -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ONE_STEP)
+def test_damaged_result_is_refused(name: str) -> None:
+    claim, path = ONE_STEP[name]
+    case, rule = claimed(claim), name.split()[0]
+    right = case.claim.args[1]
+    for wrong in (neg(right), add(right, ONE), mul(TWO, right), diff(right, var("x")) if right.op == "num" else ZERO):
+        if wrong is right or (right is ZERO and wrong.op in ("neg", "mul", "diff")):
+            continue
+        step = Step(rule, make("fn", (wrong,), "log") if path else wrong, path, name.endswith("folded"))
+        case_ = Proof(cmp("==", case.claim.args[0], step.after), (step,))
+        with pytest.raises(Rejected) as found:
+            check(case_, case.context)
+
+        assert found.value.step == 1
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_damaged_result_of_a_row_is_refused(name: str) -> None:
+    for left, right in instances(name, 6):
+        for wrong in (neg(right), add(right, ONE), mul(num(3), right)):
+            with pytest.raises(Rejected) as found:
+                check(Proof(cmp("==", left, wrong), (Step(name, wrong),)), ROWS_CONTEXT)
+            assert found.value.step == 1
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_result_of_a_row_is_refused_under_another_name(name: str) -> None:
+    """A step of one row is no step of another, unless both say the same here."""
+    random, others = Random(name), [n for n in RULES if n != name]
+    same = {
+        frozenset({"constant_factor", "product_rule"}), frozenset({"square_rule", "power_rule"}),
+        frozenset({"independence", "linearity_of_expectation_factor"}),
+    }  # fmt: skip
+    for left, right in instances(name, 3):
+        for other in random.sample(others, 12):
+            try:
+                check(Proof(cmp("==", left, right), (Step(other, right),)), ROWS_CONTEXT)
+            except Rejected:
+                continue
+            assert frozenset({name, other}) in same, (name, other)
+
+
+def test_chain_ends_at_the_right_side() -> None:
+    case = claimed("diff(x*p, x) == p")
+    found = refused(case, case.step("product_rule", "diff(x, x)*p + x*diff(p, x)"))
+
+    assert found.step is None
+    assert "right side" in found.reason
+
+
+def test_proof_without_steps_proves_nothing() -> None:
+    assert refused(claimed("x == y"))
+    assert refused(claimed("x - x == 0"))
+
+
+def test_unknown_rule_is_refused_with_its_step() -> None:
+    case = claimed("x - x == 0")
+
+    assert "no rule" in refused(case, case.step("magic", "0")).reason
+
+
+@pytest.mark.parametrize("path", [(7,), (0, 0, 0), (-1,), (0, 5)])
+def test_position_that_does_not_exist_is_refused(path: tuple[int, ...]) -> None:
+    case = claimed("x*p == p*x")
+
+    assert refused(case, Step("field_identity", case.claim.args[1], path)).step == 1
+
+
+def test_change_beside_the_position_is_refused() -> None:
+    case = claimed("(x - x)*p == 0*x")
+
+    assert "outside" in refused(case, case.step("field_identity", "0*x", 0)).reason
+
+
+# -- conditions of rows ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "claim"),
+    [
+        ("constant_rule", "diff(x, x) == 0"),
+        ("constant_rule", "diff(Z, z[i]) == 0"),
+        ("constant_factor", "diff(x*x, x) == x*diff(x, x)"),
+        ("constant_divisor", "diff(p/x, x) == diff(p, x)/x"),
+        ("power_rule", "diff(p**x, x) == x*p**(x - 1)*diff(p, x)"),
+        ("expectation_of_a_constant", "E(q[i]) == 0"),
+        ("independence", "E(q[i]*q[j]) == E(q[i])*E(q[j])"),
+        ("independence", "E(score*q[i]) == E(score)*E(q[i])"),
+        ("variance_of_a_sum_of_independent", "Var(sum(q[i] for k in n)) == sum(Var(q[i]) for k in n)"),
+        ("variance_of_a_sum_of_independent", "Var(sum(q[k]*score for k in n)) == sum(Var(q[k]*score) for k in n)"),
+        ("linearity_of_expectation", "E(q[i] + r[i]) == E(q[i]) - E(r[i])"),
+    ],
+)
+def test_side_condition_of_a_row_is_asked(rule: str, claim: str) -> None:
+    case = claimed(claim)
+
+    assert refused(case, Step(rule, case.claim.args[1])).step == 1
+
+
+def test_denominator_known_by_the_left_side_is_accepted() -> None:
+    """The counterpart: where the left side is defined, the denominator is not 0."""
+    case = claimed("diff(x/y, x) + 0/y == (diff(x, x)*y - x*diff(y, x))/y**2 + 0/y")
+
+    assert accepted(case, Step("quotient_rule", case.claim.args[1], (0,)))
+
+
+def test_denominator_known_at_the_point_only_is_refused() -> None:
+    """Under a further derivative, what the left side's domain says of the point is not enough."""
+    case = claimed("diff(diff(x/y, x), x) == diff((diff(x, x)*y - x*diff(y, x))/y**2, x)")
+
+    assert "denominator" in refused(case, Step("quotient_rule", case.claim.args[1], (0,))).reason
+
+
+def test_factor_taken_out_of_a_sum_does_not_hold_its_letter() -> None:
+    left = over("sum", mul(var("z", K), var("w", K)), K)
+    right = mul(var("z", K), over("sum", var("w", K), K))
+
+    assert refused_term(cmp("==", left, right), Step("constant_out_of_a_sum", right)).step == 1
+
+
+# -- binders ---------------------------------------------------------------------------------------------------------
+
+
+def context() -> Context:
+    return claimed("x == x").context
+
+
+def refused_term(claim: Term, *steps: Step, where_: Context | None = None) -> Rejected:
+    with pytest.raises(Rejected) as found:
+        check(Proof(claim, steps), where_ or context())
+    return found.value
+
+
+def total(body: Term, *letters: Term, where_: Term = TRUE) -> Term:
+    return over("sum", body, *letters, where=where_)
+
+
+def z(k: Term) -> Term:
+    return var("z", k)
+
+
+CAPTURES = {
+    "a sum's letter renamed to a free one": (total(mul(z(K), z(I)), K), total(mul(z(I), z(I)), I), "rename"),
+    "a free letter renamed to a sum's": (total(mul(z(K), z(I)), K), total(mul(z(K), z(K)), K), "rename"),
+    "two letters of one sum": (total(mul(z(K), z(L)), K, L), total(mul(z(K), z(K)), K, L), "rename"),
+    "a definition unfolded into a scope": (
+        total(mul(z(K), defined("Z")), K), total(mul(z(K), total(fn("exp", z(K)), L)), K), "definition"),
+    "the square of a sum with one letter twice": (
+        power(total(z(K), K), TWO),
+        add(total(power(z(K), TWO), K), total(mul(z(K), z(K)), K, L, where_=cmp("!=", K, L))), "square_of_a_sum"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_capture_is_refused(name: str) -> None:
+    left, right, rule = CAPTURES[name]
+
+    assert refused_term(cmp("==", left, right), Step(rule, right)).step == 1
+    assert refused_term(cmp("==", left, right), Step("sum_normal_form", right)).step == 1
+
+
+def test_bound_letter_that_also_stands_outside_is_no_place_to_rewrite() -> None:
+    """What holds of the free letter would seem to hold of the bound one."""
+    left = add(z(I), total(where(cmp("==", I, J), z(I), ZERO), I))
+    right = add(z(I), total(where(cmp("==", I, J), z(J), ZERO), I))
+
+    assert "outside of its binder" in refused_term(cmp("==", left, right), Step("field_identity", right, (1, 0))).reason
+
+
+def test_derivative_under_a_sum_over_its_own_letter_is_refused() -> None:
+    """d/dz_k of sum over k is not the sum of the derivatives d/dz_k."""
+    left, right = diff(total(z(K), K), z(K)), total(diff(z(K), z(K)), K)
+
+    assert refused_term(cmp("==", left, right), Step("derivative_of_a_sum", right)).step == 1
+
+
+def test_variance_of_a_sum_whose_letter_is_bound_again_is_refused() -> None:
+    inner = total(var("q", K), K)
+    left, right = make("Var", (total(inner, K),)), total(make("Var", (inner,)), K)
+
+    assert refused_term(cmp("==", left, right), Step("variance_of_a_sum_of_independent", right)).step == 1
+
+
+def test_variance_of_a_sum_of_a_defined_sum_is_refused() -> None:
+    case = claimed("Var(sum(score for k in n)) == sum(Var(score) for k in n)")
+
+    assert refused(case, Step("variance_of_a_sum_of_independent", case.claim.args[1])).step == 1
+
+
+@pytest.mark.parametrize("name", ["$0.0", "$1.0", "@0", "@1", "&1", "%1", "~1", "!a", "", "2", "a b"])
+def test_letters_with_the_names_of_the_kernel_are_refused(name: str) -> None:
+    """A letter called as the kernel calls its own bound ones would be captured."""
+    free = index(name, "n")
+    left, right = total(fn("exp", mul(z(K), var("g", free))), K), total(fn("exp", mul(z(K), var("g", K))), K)
+
+    assert refused_term(cmp("==", left, right), Step("sum_normal_form", right))
+
+
+# -- hypotheses, lemmas ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "around", ["diff(1*x, x) == diff(1*y, x)", "at(x, y, 2) == at(y, y, 2)", "E(x*q[i]) == E(y*q[i])"]
+)
+def test_hypothesis_is_not_used_beneath_what_looks_around(around: str) -> None:
+    case = claimed(around, "x == y")
+    path = (0, 1) if around.startswith("diff") else (0,) if around.startswith("at") else (0, 0)
+    found = refused(case, Step("hypothesis", case.claim.args[1], path, False, (first_use(),)))
+
+    assert found.step == 1
+    assert refused(case, Step("field_identity", case.claim.args[1], path[:1], False, (first_use(),))).step == 1
+
+
+def test_hypothesis_about_other_letters_does_not_help() -> None:
+    case = claimed("w[j] == z[j]", "w[i] == z[i] + 1")
+
+    assert refused(case, case.step("hypothesis", "z[j]", uses=(first_use(("i", "j")),))).step == 1
+
+
+@pytest.mark.parametrize("number", [1, 7, -1, 10**30])
+def test_hypothesis_that_does_not_exist_is_refused(number: int) -> None:
+    case = claimed("w[j] == z[j]", "w[i] == z[i]")
+    use = Use("hypothesis", number, ((I, J),))
+
+    assert refused(case, case.step("hypothesis", "z[j]", uses=(use,))).step == 1
+    assert refused(case, case.step("sum_normal_form", "z[j]", uses=(use,))).step == 1
+
+
+def test_hypothesis_that_is_no_equation_is_not_put_in() -> None:
+    case = claimed("w[j] == z[j]", "w[i] >= z[i]")
+
+    assert refused(case, case.step("hypothesis", "z[j]", uses=(first_use(("i", "j")),))).step == 1
+
+
+def test_hypothesis_at_a_declared_index_is_about_no_other() -> None:
+    case = claimed("z[j]**2 == 0", "z[i] == 0", arguments="i: index[n]")
+
+    assert refused(case, case.step("hypothesis", "0**2", 0, uses=(first_use(("i", "j")),))).step == 1
+
+
+def test_letter_of_a_hypothesis_keeps_its_axis() -> None:
+    case = claimed("x == x", "w[i] == z[i]")
+    proof = Proof(cmp("==", ONE, ONE), (Step("algebra", ONE, (), False, (Use("hypothesis", 0, ((I, B),)),)),))
+    with pytest.raises(Rejected):
+        check(proof, case.context)
+
+
+def test_filter_of_the_claim_is_no_hypothesis_about_all() -> None:
+    """all(c for k in n if z[k] > 0) knows z[k] > 0 of its own k alone."""
+    claim = make("all", (cmp(">", total(z(J), J), ZERO), cmp(">", z(K), ZERO)), None, (K,))
+    zero = make("all", (cmp("==", z(J), ZERO), cmp("==", z(K), ZERO)), None, (K,))
+
+    assert refused_term(claim)
+    assert refused_term(zero, Step("hypothesis", ZERO, (), False, (Use("hypothesis", 0, ((K, J),)),)))
+
+
+def lemma_context(lemma: Lemma, *hypotheses: Term, letters: frozenset[Term] = frozenset()) -> Context:
+    base = context()
+    return Context(base.axes, base.declarations, base.definitions, hypotheses, (lemma,), letters)
+
+
+LEMMA_STEP = Step("lemma", ZERO, (), False, (Use("lemma", 0, ((I, J),)),))
+
+
+def test_lemma_needs_its_hypotheses() -> None:
+    condition, needed = cmp("==", power(z(I), TWO), ZERO), cmp("==", z(I), ZERO)
+    claim = cmp("==", power(z(J), TWO), ZERO)
+
+    assert refused_term(claim, LEMMA_STEP, where_=lemma_context(Lemma("l", condition, (needed,))))
+    assert check(Proof(claim, (LEMMA_STEP,)), lemma_context(Lemma("l", condition, (needed,)), needed)).lemmas == {"l"}
+
+
+def test_lemma_needs_its_letters_to_differ() -> None:
+    condition = cmp("==", delta(I, J), ZERO)
+    lemma = lemma_context(Lemma("l", condition, (cmp("!=", I, J),)))
+    same = Step("lemma", ZERO, (), False, (Use("lemma", 0, ((J, I),)),))
+
+    assert refused_term(cmp("==", delta(I, I), ZERO), same, where_=lemma)
+
+
+def test_lemma_at_a_declared_index_is_about_no_other() -> None:
+    fixed = frozenset({I})
+    lemma = lemma_context(Lemma("l", cmp("==", power(z(I), TWO), ZERO)), cmp("==", z(I), ZERO), letters=fixed)
+
+    assert refused_term(cmp("==", power(z(J), TWO), ZERO), LEMMA_STEP, where_=lemma)
+
+
+def test_hypothesis_of_a_lemma_for_all_letters_is_not_met_at_a_declared_index() -> None:
+    needed, claim = cmp("==", z(I), ZERO), cmp("==", total(z(K), K), ZERO)
+    lemma = lemma_context(Lemma("l", claim, (needed,)), needed, letters=frozenset({I}))
+
+    assert refused_term(claim, Step("lemma", ZERO, (), False, (Use("lemma", 0),)), where_=lemma)
+
+
+def test_lemma_about_another_variable_is_refused() -> None:
+    lemma = Lemma("l", cmp("==", fn("abs", var("x")), var("x")), (), (Declaration("x", "positive"),))
+    step = Step("lemma", var("x"), (), False, (Use("lemma", 0),))
+
+    assert refused_term(cmp("==", fn("abs", var("x")), var("x")), step, where_=lemma_context(lemma))
+
+
+def test_lemma_is_not_used_where_its_left_side_is_undefined() -> None:
+    lemma = Lemma("l", cmp("==", make("div", (var("x"), var("x"))), ONE))
+    step = Step("lemma", make("div", (var("x"), var("x"))), (), True, (Use("lemma", 0),))
+
+    assert refused_term(cmp("==", ONE, make("div", (var("x"), var("x")))), step, where_=lemma_context(lemma))
+
+
+# -- what the language's reader would see ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("claim", "assumed"),
+    [
+        ("1 == x/x", ()),
+        ("x == sqrt(x)**2", ()),
+        ("log(c*p) - log(c*p) == log(c) - log(c)", ()),
+        ("(-1)**n == 0", ()),
+        ("sqrt(-x)*sqrt(-x) == x", ("x <= 0",)),
+        ("where(x*y + x*p == 0, 1, 0) == where(y + p == 0, 1, 0)", ()),
+        ("sign(x) == diff(abs(x), x)", ("x >= 0",)),
+        ("where(x > 0, 1, 0) == diff(relu(x), x)", ("x >= 0",)),
+        ("where(x > y, 1, 0) == diff(max(x, y), x)", ("x == y",)),
+        ("0 == at(diff(abs(p), p), p, 0)", ()),
+        ("0 == at((-1)**c, c, 1/2)", ()),
+        ("0 == 0*at(where(x > 0, 1/y, 1), x, 1)", ("x <= 0",)),
+        ("0 == log(m*c) - log(m) - log(c)", ("c == -2",)),
+        ("sqrt(x**2) == x", ()),
+        ("abs(x)/x == sign(x) + 0/x + delta(i, i) - 1 + x - x + 1/(z[i] - z[i])", ()),
+    ],
+)
+def test_false_equation_is_no_identity(claim: str, assumed: tuple[str, ...]) -> None:
+    case = claimed(claim, *assumed)
+
+    assert refused(case, Step("algebra", case.claim.args[1]))
+
+
+@pytest.mark.parametrize(
+    ("claim", "assumed"),
+    [
+        ("sum(exp(z[k]) for k in n if k != t[k]) > 0", ("n >= 2",)),
+        ("sum(exp(z[k]) for k in n if k != i and k != j) > 0", ("n >= 2",)),
+        ("prod(z[k] for k in n) >= 0", ("all(z[k] <= 0 for k in n)",)),
+        ("(-2)**n + 2**n > 0", ()),
+        ("max(z[k] for k in n) > z[i]", ()),
+        ("x**2 > 0", ()),
+        ("exp(x) > 1 + x", ()),
+        ("lgamma(p) >= 0", ()),
+    ],
+)
+def test_false_order_is_not_judged_by_signs(claim: str, assumed: tuple[str, ...]) -> None:
+    assert refused(claimed(claim, *assumed))
+
+
+@pytest.mark.parametrize(
+    ("claim", "assumed"),
+    [
+        ("sum(exp(z[k]) for k in n if k != i) > 0", ("n >= 2",)),
+        ("x**2 + 1 > 0", ()),
+        ("2**n > 0", ()),
+    ],
+)
+def test_true_order_is_judged_by_signs(claim: str, assumed: tuple[str, ...]) -> None:
+    assert accepted(claimed(claim, *assumed))
+
+
+# -- malformed data --------------------------------------------------------------------------------------------------
+
+x = var("x")
+deep = x
+for _ in range(4000):
+    deep = neg(deep)
+
+MALFORMED: dict[str, Term] = {
+    "no operator": make("nonsense", (x,)),
+    "metavariable": make("meta", (), "A"),
+    "empty sum of terms": make("add", ()),
+    "product of one": make("mul", (x,)),
+    "negation of nothing": make("neg", ()),
+    "negation of two": make("neg", (x, x)),
+    "quotient of one": make("div", (x,)),
+    "power of three": make("pow", (x, x, x)),
+    "function without argument": make("fn", (), "exp"),
+    "function of two": make("fn", (x, x), "exp"),
+    "maximum of one": make("fn", (x,), "max"),
+    "unknown function": make("fn", (x,), "gamma"),
+    "function without name": make("fn", (x,)),
+    "undeclared variable": var("nobody"),
+    "undefined name": defined("nobody"),
+    "too few subscripts": var("z"),
+    "too many subscripts": var("x", I),
+    "subscript of another axis": var("z", B),
+    "subscript that is no index": var("z", x),
+    "definition without subscripts": defined("s"),
+    "number that is none": make("num", (), "1"),
+    "number with arguments": make("num", (x,), Fraction(1)),
+    "constant of another name": make("const", (), "e"),
+    "size of no axis": size("nowhere"),
+    "letter of no axis": index("i", "nowhere"),
+    "letter without name": index("", "n"),
+    "infinity as a number": OO,
+    "infinity minus infinity": add(OO, neg(OO)),
+    "infinity in a product": mul(ZERO, OO),
+    "delta of one": make("delta", (I,)),
+    "delta of two axes": delta(I, B),
+    "delta of values": delta(x, x),
+    "case distinction of two": make("where", (TRUE, x)),
+    "case distinction on a value": where(x, x, x),
+    "comparison of one": where(make("cmp", (x,), "<"), x, x),
+    "comparison of three": where(make("cmp", (x, x, x), "<"), x, x),
+    "unknown relation": where(cmp("~", x, x), x, x),
+    "indices of two axes compared": where(cmp("<", I, B), x, x),
+    "not of nothing": where(make("not", ()), x, x),
+    "bit of nothing": where(make("holds", ()), x, x),
+    "and of one": where(make("and", (TRUE,)), x, x),
+    "condition as a value": add(cmp("<", x, x), x),
+    "list as a value": add(make("list", (x,)), x),
+    "sum without letters": make("sum", (x, TRUE)),
+    "sum without filter": make("sum", (x,), None, (K,)),
+    "sum over a letter twice": make("sum", (x, TRUE), None, (K, K)),
+    "sum over a variable": make("sum", (x, TRUE), None, (x,)),
+    "sum with a value as its filter": make("sum", (x, x), None, (K,)),
+    "letters on a product": make("mul", (x, x), None, (K,)),
+    "derivative by a number": make("diff", (x, ONE)),
+    "derivative by a definition": diff(x, defined("Z")),
+    "derivative by an undeclared name": diff(x, var("nobody")),
+    "derivative by an index": diff(x, var("t", I)),
+    "derivative by a bit": diff(x, var("bit_", I)),
+    "derivative without variable": make("diff", (x,)),
+    "derivative by an entry of another axis": diff(x, var("z", B)),
+    "replacement with too many letters": make("at", (x, x), "z", (K, L)),
+    "replacement without letters": make("at", (x, x), "z"),
+    "replacement over another axis": make("at", (x, x), "z", (B,)),
+    "replacement of nothing": make("at", (x, x), "nobody"),
+    "replacement of a definition": make("at", (x, x), "Z"),
+    "limit in an array": make("limit", (x, var("z", I), ZERO), ""),
+    "limit from beyond": make("limit", (x, x, ZERO), "*"),
+    "limit of two": make("limit", (x, x), ""),
+    "mean of two": make("E", (x, x)),
+    "covariance of one": make("Cov", (x,)),
+    "nested too deeply": deep,
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_term_is_refused(name: str) -> None:
+    """As a side, inside of a side, in a step, and as what a hypothesis is multiplied by."""
+    bad = MALFORMED[name]
+    known = lemma_context(Lemma("l", cmp("==", x, x)), cmp("==", x, ZERO))
+    for claim in (
+        cmp("==", bad, bad),
+        cmp("==", ONE, bad),
+        cmp(">=", power(bad, TWO), ZERO),
+        cmp("==", add(x, bad), x),
+    ):
+        assert refused_term(claim, Step("algebra", claim.args[1]), where_=known)
+        assert refused_term(claim, where_=known)
+    one = cmp("==", ONE, ONE)
+    inside = make("add", (ONE, make("mul", (ZERO, bad))))
+    assert refused_term(one, Step("algebra", inside), Step("algebra", ONE), where_=known).step == 1
+    for use in (Use("hypothesis", 0, (), (), bad), Use("hypothesis", 0, ((I, bad),))):
+        assert refused_term(one, Step("algebra", ONE, (), False, (use,)), where_=known)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [ONE, x, OO, TRUE, FALSE, make("cmp", (x,), "=="), make("cmp", (x, x, x), "=="), cmp("~", x, x), make("and", ()),
+     make("all", (cmp("==", x, x),), None, (K,)), make("all", (cmp("==", x, x), TRUE)), make("not", (x,)),
+     make("holds", (x, x)), cmp("==", x, make("list", (ONE,))), make("any", (x, TRUE), None, (K,)), make("list", ()),
+     make("all", (x, TRUE), None, (K,)), make("cmp", (x, x), None)],
+    ids=repr,
+)  # fmt: skip
+def test_what_is_no_claim_is_refused(claim: Term) -> None:
+    if claim is TRUE:
+        assert check(Proof(claim), context()).rules
+    else:
+        assert refused_term(claim, Step("algebra", ONE))
+
+
+BAD_LETTERS: list[Callable[[], Use]] = [
+    lambda: Use("hypothesis", 0, ((x, I),)),
+    lambda: Use("hypothesis", 0, ((I, x),)),
+    lambda: Use("hypothesis", 0, ((I, B),)),
+    lambda: Use("hypothesis", 0, ((K, I), (L, I))),
+    lambda: Use("hypothesis", 0, (), (), None, (x,)),
+    lambda: Use("hypothesis", 0, (), (), None, (K, K)),
+    lambda: Use("hypothesis", 0, (), (), None, (index("$0.0", "n"),)),
+    lambda: Use("lemma", 0, ((x, I),)),
+    lambda: Use("lemma", 0, ((I, B),)),
+    lambda: Use("lemma", 5),
+    lambda: Use("lemma", -1),
+    lambda: Use("", 0, ((x, x),)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(BAD_LETTERS)))
+def test_malformed_use_is_refused(number: int) -> None:
+    known = lemma_context(Lemma("l", cmp("==", z(I), ZERO)), cmp("==", z(I), ZERO))
+    claim = cmp("==", z(J), ZERO)
+    for rule in ("hypothesis", "lemma", "sum_normal_form"):
+        assert refused_term(claim, Step(rule, ZERO, (), False, (BAD_LETTERS[number](),)), where_=known)
+
+
+@pytest.mark.parametrize("rule", [*PROCEDURES, *RULES])
+def test_any_rule_at_any_place_is_refused_or_accepted(rule: str) -> None:
+    """Rules meet terms of every kind, as they are and turned round; only Rejected comes out."""
+    terms = [x, ONE, I, z(I), total(z(K), K), total(z(K), K, L), diff(z(I), z(J)), make("E", (var("q", I),)), delta(I, J),
+             make("Var", (var("q", I),)), where(cmp("==", I, J), x, x), make("at", (x, ONE), "x"), power(x, TWO), neg(x),
+             make("limit", (x, x, ZERO), ""), make("max", (z(K), TRUE), None, (K,)), diff(total(z(K), K, L), z(J)),
+             power(total(z(K), K), TWO), defined("Z"), fn("exp", x), make("div", (x, x)), mul(x, x, x), add(x, x)]  # fmt: skip
+    for left in terms:
+        for right in terms:
+            for reverse in (False, True):
+                step = Step(
+                    rule, right, (), reverse, (Use("hypothesis", 0),) if rule in ("hypothesis", "lemma") else ()
+                )
+                try:
+                    check(
+                        Proof(cmp("==", left, right), (step,)),
+                        lemma_context(Lemma("l", cmp("==", x, x)), cmp("==", x, x)),
+                    )
+                except Rejected:
+                    continue
+
+
+LINES = [
+    Line(cmp(">=", x, ZERO), "nothing"),
+    Line(cmp(">=", x, ZERO), "exp_tangent"),
+    Line(cmp(">=", x, ZERO), "exp_tangent", (x, x, x)),
+    Line(cmp("~", x, ZERO), "combination"),
+    Line(ONE, "combination"),
+    Line(TRUE, "combination"),
+    Line(make("cmp", (x,), ">="), "combination"),
+    Line(cmp(">=", x, ZERO), "combination", (), (Part(ONE, (Cite(5),)),)),
+    Line(cmp(">=", x, ZERO), "combination", (), (Part(ONE, (Cite(-99),)),)),
+    Line(cmp(">=", x, ZERO), "combination", (), (Part(make("pow", (x,))),)),
+    Line(cmp(">=", x, ZERO), "combination", (), (Part(ONE, (), (x,)),)),
+    Line(cmp(">=", x, ZERO), "combination", (), (Part(ONE, (), (), x),)),
+    Line(cmp(">=", x, ZERO), "combination", (ZERO,)),
+    Line(cmp(">=", x, ZERO), "combination", (make("fn", (), "exp"),)),
+    Line(cmp(">=", x, ZERO), "extremum"),
+    Line(cmp(">=", x, ZERO), "extremum", (x, I)),
+    Line(cmp(">=", x, ZERO), "extremum", (make("max", (z(K), TRUE), None, (K,)), B)),
+    Line(cmp(">=", x, ZERO), "case_distinction", (x,), (), (None, None)),
+    Line(cmp(">=", x, ZERO), "case_distinction", (cmp("<", x, ZERO),)),
+    Line(cmp(">=", x, ZERO), "lemma"),
+    Line(cmp(">=", x, ZERO), "lemma", uses=(Use("lemma", 3),)),
+    Line(cmp(">=", x, ZERO), "combination", letters=(x,)),
+    Line(cmp(">=", x, ZERO), "combination", letters=(K, K)),
+    Line(cmp(">=", z(K), ZERO), "combination"),
+    Line(cmp(">=", x, ZERO), "combination", where=x),
+    Line(cmp(">=", x, ZERO), "log_tangent", (x,), (), (Cite(0), Cite(1), Cite(2))),
+    Line(cmp(">=", x, ZERO), "log_increasing", (x, x), (), (Cite(0, ((I, x),)), None)),
+    Line(cmp(">=", deep, ZERO), "combination"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(LINES)))
+def test_malformed_line_of_an_order_is_refused(number: int) -> None:
+    with pytest.raises(Rejected):
+        check(Proof(cmp(">=", x, ZERO), (), (), (LINES[number],)), context())
+
+
+@pytest.mark.parametrize(
+    "law",
+    [Law("random", (ZERO,)), Law("random", ()), Law("normal", (ONE,)), Law("bernoulli", ()), Law("strange", (ONE,))],
+)
+def test_law_without_its_parameters_is_refused(law: Law) -> None:
+    base = context()
+    odd = Declaration("odd", "random", ("n",), None, law, (K,))
+    known = Context(base.axes, {**base.declarations, "odd": odd}, base.definitions)
+    for moment in (
+        make("E", (var("odd", I),)),
+        make("Var", (var("odd", I),)),
+        make("E", (power(var("odd", I), num(3)),)),
+    ):
+        with pytest.raises(Rejected):
+            check(Proof(cmp("==", moment, ZERO), (Step("moment", ZERO),)), known)
+
+
+def test_definition_that_rests_on_itself_is_refused() -> None:
+    base = context()
+    circle = {"C": Definition("C", (), add(defined("D"), ONE)), "D": Definition("D", (), defined("C"))}
+    known = Context(base.axes, base.declarations, circle)
+    with pytest.raises(Rejected):
+        check(Proof(cmp("==", defined("C"), ZERO), (Step("algebra", ZERO),)), known)
