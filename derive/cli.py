@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from derive import __version__
+from derive.cli_guard import register
 
 if TYPE_CHECKING:
     from derive.engine.verdict import TheoryResult
@@ -412,6 +413,8 @@ def _progress() -> Any:
 
     return Progress(sys.stderr)
 
+
+register(derive)
 
 if __name__ == "__main__":
     main()

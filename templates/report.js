@@ -16,12 +16,12 @@
   const unpacked = async (text) => {
     const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return JSON.parse(await new Response(stream).text());
+    return new Response(stream).text();
   };
   const layouts = document.getElementById("layouts");
   const formulas = document.getElementById("formulas");
   if (layouts && "DecompressionStream" in window) {
-    const parts = (await unpacked(layouts.textContent)).map((html) => {
+    const parts = JSON.parse(await unpacked(layouts.textContent)).map((html) => {
       const template = document.createElement("template");
       template.innerHTML = html;
       all("[data-style]", template.content).forEach((e) => { e.style.cssText = e.dataset.style; delete e.dataset.style; });
@@ -29,7 +29,10 @@
     });
     all("[data-math]").forEach((e) => put(e, (shown) => shown.append(parts[e.dataset.math].cloneNode(true))));
     page.classList.add("js");
-  } else if (formulas) {
+  } else if (formulas && "DecompressionStream" in window) {
+    const script = document.createElement("script");
+    script.textContent = await unpacked(document.getElementById("katex").textContent);
+    document.head.append(script);
     const list = JSON.parse(formulas.textContent);
     const options = { throwOnError: false, strict: false, trust: false, maxExpand: 1000, maxSize: 50 };
     all("[data-math]").forEach((e) => put(e, (shown) => {

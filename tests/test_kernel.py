@@ -380,7 +380,7 @@ def compared_as(left: Enclosed, right: Enclosed) -> bool:
 
 # -- the trusted base ------------------------------------------------------------------------------------------------
 
-MOST = 5_600  # lines of code; the aim is 1,200
+MOST = 6_500  # lines of code; the aim is 1,200
 
 
 def code_lines(path: Path) -> int:

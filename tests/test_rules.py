@@ -24,6 +24,7 @@ from derive.kernel import order
 from derive.kernel.check import PROCEDURES
 from derive.kernel.context import Context, Declaration, Law
 from derive.kernel.rules import PROBABILITY, RULES, Rule, instantiate, match
+from derive.language.printer import to_text
 from derive.term import (
     ONE,
     TRUE,
@@ -44,8 +45,10 @@ from derive.term import (
     over,
     power,
     put,
+    size,
     sub,
     subterms,
+    transform,
     var,
     where,
 )
@@ -481,11 +484,76 @@ def test_row_needs_each_of_its_side_conditions(name: str) -> None:
 
 # -- the list of rules -----------------------------------------------------------------------------------------------
 
+KINDS = {
+    "nonzero": "{0} != 0",
+    "constant": "{0} does not depend on {1}",
+    "free": "k does not occur in {0}",
+    "certain": "{0} holds no random name",
+    "independent": "{0} and {1} share no random name",
+    "separate": "{0} at different k holds different random entries",
+}
 
-def listed() -> set[str]:
-    """The rules and procedures that docs/kernel.md has a figure for: names set as code at the beginning of a row."""
-    return set(re.findall(r"^\| `(\w+)` \|", DOCS.read_text(encoding="utf-8"), re.MULTILINE))
+
+def figure(row: Rule | order.Row) -> str:
+    """The row as a line of docs/kernel.md: name, premises, conclusion, source."""
+    if isinstance(row, Rule):
+        premises = [KINDS[str(kind)].format(*(str(t.value) for t in rest)) for kind, *rest in row.conditions]
+        conclusion = f"{written(row.left)} = {written(row.right)}"
+    else:
+        premises = [f"`{written(p)}`" for p in row.premises]
+        conclusion = written(row.conclusion)
+    return f"| `{row.name}` | {', '.join(premises)} | `{conclusion}` | {row.citation} |"
+
+
+def written(pattern: Term) -> str:
+    """The pattern in the formula language, `each` as the first two terms and dots."""
+
+    def plain(t: Term) -> Term | None:
+        if t.op == "meta":
+            return cmp("==", var("C"), ONE) if t is CONDITION else var(str(t.value))
+        return size("n") if t.op == "size" and t.value == "?n" else None
+
+    def bound(t: Term) -> Term:
+        if t.op == "each":
+            return t
+        if len(t.args) == 1 and t.args[0].op == "each":
+            (template,) = t.args[0].args
+            return make(t.op, (*(bound(numbered(template, n)) for n in "12"), var("...")))
+        return make(t.op, [bound(a) for a in t.args], t.value, [KK for _ in t.bound])
+
+    return to_text(transform(bound(pattern), plain)).replace("C == 1", "C")
+
+
+def numbered(template: Term, number: str) -> Term:
+    """The template with its first letter numbered."""
+    metas = [t for t in subterms(template) if t.op == "meta" and t.value in ("A", "F")]
+    return transform(template, lambda t: make("meta", (), f"{t.value}{number}") if t in metas else None)
+
+
+CONDITION = make("meta", (), "C")
+
+
+def figures() -> list[str]:
+    return [figure(row) for row in (*RULES.values(), *order.ROWS.values())]
+
+
+def listed() -> list[str]:
+    """The rows of the tables of docs/kernel.md."""
+    return re.findall(r"^\| `\w+` \|.*$", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_documentation_has_the_figure_of_every_row() -> None:
+    """Run this file to print the figures as they are to be."""
+    missing = [f for f in figures() if f not in listed()]
+
+    assert not missing
 
 
 def test_documentation_lists_all_rules_and_no_others() -> None:
-    assert listed() == {*RULES, *PROCEDURES, *order.ROWS, *order.PROCEDURES}
+    names = {line.split("`")[1] for line in listed()}
+
+    assert names == {*RULES, *PROCEDURES, *order.ROWS, *order.PROCEDURES}
+
+
+if __name__ == "__main__":
+    print("\n".join(figures()))

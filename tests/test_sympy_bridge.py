@@ -73,15 +73,24 @@ s[i] = exp(z[i]) / Z
 # -- agreement ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("theory", "theorem", "number"), [p for name in catalogue() for p in claims(load(name))])
 def test_catalogue_is_never_contradicted(theory: Theory, theorem: str, number: int) -> None:
     found = theory[theorem]
-    result = rederive(found.claims[number].condition, theory.context(found), (1, 2), seconds=10)
+    result = rederive(found.claims[number].condition, theory.context(found), (1, 2), seconds=2)
     assert result.agrees is not False, result.reason
 
 
+FIRST = {
+    "softmax": "normalised shift jacobian diagonal off_diagonal cases symmetry rows_sum_to_zero vjp",
+    "cross_entropy": "any_labels gradient log_sum_exp_form gradient_sums_to_zero hessian",
+    "dot_product": "mean product_variance variance standard_deviation scaling scaled_variance",
+}
+
+
 @pytest.mark.parametrize(
-    ("theory", "theorem", "number"), [p for t in (SOFTMAX, CROSS_ENTROPY, DOT_PRODUCT) for p in claims(t)]
+    ("theory", "theorem", "number"),
+    [p for t in (SOFTMAX, CROSS_ENTROPY, DOT_PRODUCT) for p in claims(t) if p.values[1] in FIRST[t.name].split()],
 )
 def test_first_subjects_agree_at_sizes_one_to_four(theory: Theory, theorem: str, number: int) -> None:
     found = theory[theorem]

@@ -6,17 +6,17 @@ Numbers tried first keep the search from what is false anyway.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from derive.engine import bounds, lettering, strategies
-from derive.engine.pieces import Known
+from derive.engine.pieces import Known, Piece
 from derive.engine.sample import Sampler
 from derive.engine.strategies import Goal, Scope, above, addends_of
 from derive.kernel import domain
 from derive.kernel.check import Ground, pure_index
 from derive.kernel.context import Lemma
-from derive.kernel.normal import Exponent, Mono, Normal, Poly, add_to, key
+from derive.kernel.normal import Exponent, Mono, Normal, Poly, add_to, key, scaled
 from derive.kernel.order import Board
 from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected, Use
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, difference, sign, split
@@ -25,6 +25,7 @@ from derive.term import ZERO as NOUGHT
 
 MAX_DEPTH = 6
 MAX_GOALS = 60
+MAX_EFFORT = 1600  # pieces weighed in one search
 ORIENTED = {"<": ">", "<=": ">="}
 
 
@@ -50,7 +51,7 @@ class Search:
         self.board = Board(ground, Account(), ground.claim.letters | ground.context.letters)
         self.lines: list[Line] = []
         self.tried: dict[object, int | None] = {}
-        self.goals = 0
+        self.goals = self.effort = 0
         self.names = 0
         self.suggested: set[object] = set()
         self.useful: list[int] = []  # the lines that were suggested, and not made on the way to another
@@ -95,6 +96,14 @@ class Search:
     def letter(self, axis: str) -> Term:
         self.names += 1
         return index(f"!{self.names}", axis)
+
+    def counted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        """The pieces, until the effort of this search is spent."""
+        for piece in pieces:
+            self.effort += 1
+            if self.effort > MAX_EFFORT:
+                return
+            yield piece
 
     @property
     def sampler(self) -> Sampler:
@@ -211,7 +220,25 @@ class Search:
             self.started = True
             for number, lemma in enumerate(self.ground.context.lemmas):
                 self.cited_lemma(number, lemma)
+            for k in self.known():
+                self.cleared(k)
             bounds.from_claim(self)
+
+    def cleared(self, known: Known) -> None:
+        """What is known, without its positive denominators."""
+        mapping = {k: self.letter(k.value[1]) for k in known.letters}
+        guards = [substitute(g, mapping) for g in known.fact.guards]
+        here = self.nf.under(both(*guards))
+        if here is not None:
+            term = substitute(known.fact.term, mapping)
+            scale, _, rest = bared(here, here.poly(term), True)
+            if scale is not ONE and len(rest) > 1:
+                flip = known.fact.signs & NEG
+                part = Part(neg(scale) if flip else scale, (Cite(known.number, tuple(mapping.items())),))
+                left = here.term(scaled(rest, -1)) if flip else here.term(rest)
+                relation = {ZERO: "=="}.get(known.fact.signs, ">=" if known.fact.signs & ZERO else ">")
+                condition = cmp(relation, left, NOUGHT)
+                self.suggest(Line(condition, "combination", (), (part,), (), tuple(mapping.values()), both(*guards)))
 
     def cited_lemma(self, number: int, lemma: Lemma) -> None:
         condition = lemma.condition

@@ -28,6 +28,7 @@ MAX_FACTORS = 9
 MAX_NEW = 3  # monomials that one piece may bring in
 MAX_QUOTIENT = 12
 MAX_WEIGHTS = 3
+MAX_SCALE = 12
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,10 @@ def by_combination(search: Search, goal: Goal) -> list[Part] | None:
         lambda targets: from_comparisons(search.board, here, letters, known, targets),
         lambda targets: squares(search.board, here, letters, targets, goal.poly),
     ]
-    for number, kind in enumerate(kinds if goal.depth < LAST else kinds[:3]):
+    few = 3 if goal.depth >= LAST else 4 if switches(goal, letters) else len(kinds)  # cases come before squares
+    for number, kind in enumerate(kinds[:few]):
         count = len(pieces)
-        new = (p for p in kind(list(monos)) if sum(m not in monos for m in p.poly) <= MAX_NEW)
+        new = (p for p in search.counted(kind(list(monos))) if sum(m not in monos for m in p.poly) <= MAX_NEW)
         pieces = distinct([*pieces, *islice(new, MAX_PIECES)])
         if number and len(pieces) == count:
             continue
@@ -205,9 +207,8 @@ def by_cases(search: Search, goal: Goal) -> list[Part] | None:
     """One of the conditions that the terms hang on, true and false."""
     here, letters = search.here(goal.scope), search.letters(goal.scope)
     assert here is not None
-    atoms = {a for m in goal.poly for a, _ in m if a.op in CASES and a.letters <= letters}
     term = here.term(goal.poly)
-    for atom in sorted(atoms, key=key)[:1]:
+    for atom in switches(goal, letters)[:1]:
         test = cmp("==", *atom.args) if atom.op == "delta" else atom.args[0]
         cites: list[Cite | None] = []
         for cell in (test, negation(test)):
@@ -237,6 +238,11 @@ def by_cases(search: Search, goal: Goal) -> list[Part] | None:
         if number is not None:
             return [Part(ONE, (search.cite(number, goal.scope),))]
     return None
+
+
+def switches(goal: Goal, letters: frozenset[Term]) -> list[Term]:
+    """The 0-1 atoms of the goal that can be told apart."""
+    return sorted({a for m in goal.poly for a, _ in m if a.op in CASES and a.letters <= letters}, key=key)
 
 
 def tied(cell: Term, term: Term) -> Term:
@@ -304,6 +310,8 @@ def by_logarithms(search: Search, goal: Goal) -> list[Part] | None:
     if common is None:
         return None
     scale = lcm(*(Fraction(c).denominator for c in goal.poly.values()))
+    if scale > MAX_SCALE or any(abs(c * scale) > MAX_SCALE for m, c in goal.poly.items() if m in logs):
+        return None
     sides: tuple[list[Term], list[Term]] = ([], [])
     for mono, c in sorted(goal.poly.items(), key=lambda p: mono_key(p[0])):
         side = sides[0 if c > 0 else 1]
@@ -348,7 +356,8 @@ def by_exponents(search: Search, goal: Goal) -> list[Part] | None:
 
 
 def _grows(a: Term, e: object) -> bool:
-    return isinstance(e, Term) or (a.op == "fn" and a.value == "exp" and a.args[0].op not in ("var", "num"))
+    folded = a.op == "fn" and a.value == "exp" and a.args[0].op not in ("var", "num")
+    return isinstance(e, Term) or folded or a.op in ("prod", "pow")
 
 
 def by_roots(search: Search, goal: Goal) -> list[Part] | None:

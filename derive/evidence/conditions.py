@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import product
 
+from derive.evidence.linear import same
 from derive.evidence.numbers import (
     Imprecise,
     NotDecided,
@@ -50,8 +51,9 @@ def _cmp(here: Evaluation, term: Term, letters: Letters) -> Judged:
         a, b = here.value(left, letters), here.value(right, letters)
     except NotDefined as problem:
         raise NotDecided(f"a condition around the point: {problem}") from None
-    found = 0 if left is right else side(a, b)
-    if found or left is right:
+    equal = same(here, left, right, letters)
+    found = 0 if equal else side(a, b)
+    if found or equal:
         return Judged(holds(found), stable=not jumps(a) and not jumps(b))
     crossing = {bit: differ(slope(a, bit), slope(b, bit)) for bit in bits(here.active)}
     return Judged(holds(0), False, crossing, term.value)

@@ -29,6 +29,7 @@ LARGER = _rationals((5, 1), (-3, 1), (1, 4), (3, 4), (2, 3), (-7, 2), (10, 1), (
 RAMP = _rationals((1, 1), (2, 1), (-1, 1), (1, 2), (3, 1), (-2, 1), (3, 2), (1, 3), (5, 1), (-1, 2))
 DISTINCT = 3  # values that patterns of arrays are made of
 FEW = 3  # entries of an array that take all values of these patterns
+NEAR = 2  # how far from the simplest fillings all combinations come before those that are special in one name
 MAX_ENTRIES = 400
 
 
@@ -123,8 +124,9 @@ class Drafts:
         """All names at their simplest fillings first, then ever less simple ones in all combinations."""
         if self.entries(sizes) > MAX_ENTRIES:
             return
-        free = [self.fillings(d, sizes) for d in self.problem.free]
-        laws = [range(variants(d)) for d in self.problem.random]
+        shown, background = set(self.problem.shown), self.background(sizes)
+        free = [self.fillings(d, sizes) if d.name in shown else [background[d.name]] for d in self.problem.free]
+        laws = [range(variants(d) if d.name in shown else 1) for d in self.problem.random]
         choices = self.problem.choices(sizes) or [{}]
         examples = self.examples(sizes)
         places = [[(d.name, p) for p in self.places(d, sizes)] for d in self.problem.free]
@@ -135,6 +137,19 @@ class Drafts:
             names = (d.name for d in self.problem.random)
             chosen = dict(zip(names, ranks[len(free) : -1], strict=True))
             yield Draft(sizes, {**entries, **examples}, chosen, choices[ranks[-1]])
+
+    def background(self, sizes: dict[str, int]) -> dict[str, tuple[Scalar, ...]]:
+        """Values for the names that neither claim nor hypotheses speak of: such that the declared laws are laws."""
+        names = {d.name for d in self.problem.free} - set(self.problem.shown)
+        found: dict[str, tuple[Scalar, ...]] = {}
+        for number, style in enumerate((*STYLES[1:], *[SMALL] * 6) if names else ()):
+            draft = self.styled(sizes, style, number, Random(f"{sorted(sizes.items())}/{number}"))
+            if draft is None:
+                break
+            found = {n: tuple(v for (name, _), v in draft.entries.items() if name == n) for n in names}
+            if self.problem.needs.build(draft, Budget(10_000)) is not None:
+                break
+        return found
 
     def fillings(self, declaration: Declaration, sizes: dict[str, int]) -> list[tuple[fmpq, ...]]:
         """Ways to fill the entries of a name, simple ones first: corners, ties, one-hot and identity, ramps."""
@@ -179,6 +194,7 @@ def _patterns(values: Sequence[fmpq], shape: Sequence[int], kind: str) -> Iterat
     yield tuple(RAMP[k % len(RAMP)] for k in range(count))
     yield tuple(abs(RAMP[k % len(RAMP)]) for k in range(count))
     yield tuple((-1) ** k * one for k in range(count))
+    yield tuple(_signs(*divmod(k, last)) for k in range(count))
     yield (fmpq(1, last),) * count
     yield tuple(_reflection(0, k % last, last) for k in range(count))
     for a, b in product(few, repeat=2):
@@ -188,6 +204,11 @@ def _patterns(values: Sequence[fmpq], shape: Sequence[int], kind: str) -> Iterat
         yield from product(few, repeat=count)
 
 
+def _signs(i: int, j: int) -> fmpq:
+    """An entry 1 or -1 of columns that are orthogonal to each other and to the ones, if there are enough rows."""
+    return fmpq((-1) ** (i & (j + 1)).bit_count())
+
+
 def _reflection(i: int, j: int, size: int) -> fmpq:
     """An entry of the reflection in the direction (1, 2, …): orthogonal, with no entry 0."""
     direction = [k + 1 for k in range(max(size, i + 1))]
@@ -195,11 +216,25 @@ def _reflection(i: int, j: int, size: int) -> fmpq:
 
 
 def by_rank(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """All tuples of numbers below the lengths, by their sum; for equal sums, those that spread first."""
-    if all(lengths):
-        for total in range(sum(lengths) - len(lengths) + 1):
-            found = _compositions(total, tuple(lengths))
-            yield from sorted(found, key=max) if total < 4 and lengths else found
+    """All tuples of numbers below the lengths: of a small sum first, then those that differ from 0 in one place."""
+    if not all(lengths):
+        return
+    seen = set()
+    for ranks in (*_sums(lengths, 0, NEAR), *_alone(lengths)):
+        if ranks not in seen:
+            seen.add(ranks)
+            yield ranks
+    yield from (ranks for ranks in _sums(lengths, NEAR + 1, sum(lengths)) if ranks not in seen)
+
+
+def _alone(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    for place, n in enumerate(lengths):
+        yield from (tuple(k if p == place else 0 for p in range(len(lengths))) for k in range(n))
+
+
+def _sums(lengths: Sequence[int], first: int, last: int) -> Iterator[tuple[int, ...]]:
+    for total in range(first, min(last, sum(lengths) - len(lengths)) + 1):
+        yield from _compositions(total, tuple(lengths))
 
 
 def _compositions(total: int, lengths: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

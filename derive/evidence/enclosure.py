@@ -148,7 +148,7 @@ def point(
 def again(here: Evaluation, budget: Budget | None = None) -> Evaluation:
     """The same point, with nothing remembered: for another precision."""
     fresh = Evaluation(here.scope, here.sizes, here.entries, here.laws, budget or here.budget, fixed=here.fixed)
-    fresh.variants = here.variants
+    fresh.variants, fresh.roots = here.variants, here.roots
     return fresh
 
 

@@ -104,20 +104,102 @@ def apply(name: str, x: Number) -> Number:
 
 
 def _of_germ(name: str, x: Number, at: Scalar) -> Number:
-    """The function inside a limit."""
+    """The function inside a limit, or of what is integrated."""
     first = at.function(name)
     count = order(x)
     if not count:
         return first if not isinstance(x, Series) else compose(x, [first])
-    if name == "exp":
-        return compose(x, [first * fmpq(1, factorial(k)) for k in range(count + 1)])
-    if name == "log":
-        over = at.inverse()
-        powers = [over]
-        while len(powers) < count:
-            powers.append(-powers[-1] * over)
-        return compose(x, [first, *(p * fmpq(1, k) for k, p in enumerate(powers, 1))])
-    raise NotDecided(f"a derivative of {name} inside a limit")
+    if name not in _SLOPES:
+        raise NotDecided(f"a derivative of {name} inside a limit")
+    return compose(x, [first, *(c * fmpq(1, k) for k, c in enumerate(_SLOPES[name](at, first, count), 1))])
+
+
+Slopes = Callable[[Any, Any, int], list[Any]]  # of the argument and the value: Taylor coefficients of the derivative
+
+
+def _exponential(x: Any, value: Any, count: int) -> list[Any]:
+    return [value * fmpq(1, factorial(k)) for k in range(count)]
+
+
+def _reciprocal(x: Any, value: Any, count: int) -> list[Any]:
+    found = [x.inverse()]
+    while len(found) < count:
+        found.append(-found[-1] * found[0])
+    return found
+
+
+def _turning(sign_of_second: int, other: str, sign_of_first: int) -> Slopes:
+    """The derivatives of a function whose second one is itself or its negative, and whose first is `other`."""
+
+    def find(x: Any, value: Any, count: int) -> list[Any]:
+        pair = (x.function(other) * fmpq(sign_of_first), value * fmpq(sign_of_second))
+        turns = [fmpq(sign_of_second ** (k // 2), factorial(k)) for k in range(count)]
+        return [pair[k % 2] * c for k, c in enumerate(turns)]
+
+    return find
+
+
+def _logistic(x: Any, value: Any, count: int) -> list[Any]:
+    """From s' = s - s**2: a derivative is a polynomial in s."""
+    return _polynomial(value, [ZERO, ONE, -ONE], [ZERO, ONE, -ONE], count)
+
+
+def _hyperbolic(x: Any, value: Any, count: int) -> list[Any]:
+    """From t' = 1 - t**2."""
+    return _polynomial(value, [ONE, ZERO, -ONE], [ONE, ZERO, -ONE], count)
+
+
+def _polynomial(value: Any, current: list[Scalar], slope: list[Scalar], count: int) -> list[Any]:
+    found = []
+    for k in range(count):
+        total = sum((integer_power(value, j) * c for j, c in enumerate(current)), start=value * ZERO)
+        found.append(total * fmpq(1, factorial(k)))
+        derived = [j * c for j, c in enumerate(current)][1:] or [ZERO]
+        product = [ZERO] * (len(derived) + len(slope) - 1)
+        for i, c in enumerate(derived):
+            for j, d in enumerate(slope):
+                product[i + j] += c * d
+        current = product
+    return found
+
+
+def _arc(x: Any, value: Any, count: int) -> list[Any]:
+    """The reciprocal of 1 + x**2, from (1 + (x + e)**2) d = 1."""
+    over = (x * x + 1).inverse()
+    found = [over]
+    while len(found) < count:
+        found.append(-(found[-1] * x * 2 + (found[-2] if len(found) > 1 else ZERO)) * over)
+    return found
+
+
+def _bell(x: Any, value: Any, count: int) -> list[Any]:
+    """2/sqrt(pi) exp(-x**2), from h' = -2 (x + e) h."""
+    found = [(-(x * x)).function("exp") * (2 / arb.pi().sqrt())]
+    while len(found) < count:
+        found.append((found[-1] * x + (found[-2] if len(found) > 1 else ZERO)) * fmpq(-2, len(found)))
+    return found
+
+
+def _soft(x: Any, value: Any, count: int) -> list[Any]:
+    logistic = x.function("sigmoid")
+    return [logistic, *(c * fmpq(1, k) for k, c in enumerate(_logistic(x, logistic, count - 1), 1))]
+
+
+_SLOPES: dict[str, Slopes] = {
+    "exp": _exponential,
+    "expm1": lambda x, value, count: _exponential(x, value + 1, count),
+    "log": _reciprocal,
+    "log1p": lambda x, value, count: _reciprocal(x + 1, value, count),
+    "sin": _turning(-1, "cos", 1),
+    "cos": _turning(-1, "sin", -1),
+    "sinh": _turning(1, "cosh", 1),
+    "cosh": _turning(1, "sinh", 1),
+    "tanh": _hyperbolic,
+    "atan": _arc,
+    "erf": _bell,
+    "sigmoid": _logistic,
+    "softplus": _soft,
+}
 
 
 def require(name: str, row: Function, at: Scalar) -> None:

@@ -121,6 +121,11 @@ class Draft:
     entries: dict[Entry, Scalar]
     variants: dict[str, Variant] = field(default_factory=dict)
     fixed: Letters = field(default_factory=dict)
+    roots: tuple[Instance, ...] = ()  # equations that hold for some number in the ball which an entry is
+
+    def rooted(self, entry: Entry, ball: Scalar, equation: Instance) -> Draft:
+        """The draft with a ball for the entry in which the equation certainly has a root."""
+        return replace(self, entries={**self.entries, entry: ball}, roots=(*self.roots, equation))
 
     def changed(self, new: dict[Entry, Scalar]) -> Draft:
         return replace(self, entries={**self.entries, **new})
@@ -160,16 +165,20 @@ class Needs:
     required: tuple[Requirement, ...] = ()
     determined: tuple[Determined, ...] = ()
 
-    def build(self, draft: Draft, budget: Budget, strict: bool = True) -> Evaluation | None:
+    def build(
+        self, draft: Draft, budget: Budget, strict: bool = True, laws: frozenset[str] | None = None
+    ) -> Evaluation | None:
         """The evaluation at the draft's point; None where the declarations do not admit it.
 
         Without `strict`, entries may be outside of what is declared: to see how an equation changes with them.
+        `laws` are the random names that matter, if not all.
         """
         declared = self.scope.context.declarations
-        if strict and not all(admits(declared[name], v, draft.sizes) for (name, _), v in draft.entries.items()):
+        given = draft.entries.items()
+        if strict and not all(_certainly_admits(declared[name], v, draft.sizes) for (name, _), v in given):
             return None
         here = Evaluation(self.scope, draft.sizes, dict(draft.entries), {}, budget, fixed=draft.fixed)
-        here.variants = draft.variants
+        here.variants, here.roots = draft.variants, draft.roots
         budget.spend(len(draft.entries))
         for row in self.determined:
             for place in product(*(range(draft.sizes[axis]) for axis in declared[row.name].axes)):
@@ -177,7 +186,8 @@ class Needs:
                 here.entries[row.name, place] = Closed(row.value, letters)
         try:
             for name in self.names:
-                if declared[name].law is not None and not _realised(here, declared[name], draft):
+                wanted = declared[name].law is not None and (laws is None or name in laws)
+                if wanted and not _realised(here, declared[name], draft):
                     return None
             for entry in [e for e, value in here.entries.items() if isinstance(value, Closed)]:
                 if strict and not _certainly_admits(declared[entry[0]], standard(here.entry(entry)), draft.sizes):
@@ -188,7 +198,7 @@ class Needs:
 
     def broken(self, here: Evaluation) -> list[Instance]:
         """The instances that do not certainly hold at the point."""
-        return [i for i in instances(self.required, here) if not holds(here, i)]
+        return [i for i in instances(self.required, here) if i not in here.roots and not holds(here, i)]
 
 
 def _realised(here: Evaluation, declaration: Declaration, draft: Draft) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from flint import arb, fmpq
 
-from derive.evidence import functions, germs, means
+from derive.evidence import functions, germs, linear, means
 from derive.evidence.conditions import CONDITIONS
 from derive.evidence.numbers import (
     ONE,
@@ -39,7 +39,7 @@ from derive.evidence.places import Entry, Evaluation, Letters, Limiting, Operato
 from derive.kernel.context import Context
 from derive.term import Term
 
-Piecewise = Callable[[Evaluation, Term, list[Number]], Number]
+Piecewise = Callable[[Evaluation, Term, list[Number], Letters], Number]
 
 
 def scope(context: Context) -> Scope:
@@ -122,22 +122,26 @@ def _fn(here: Evaluation, term: Term, letters: Letters) -> Number:
         return functions.apply(name, values[0])
     if name == "sqrt" and _at_edge(here, term.args[0], values[0]):
         raise NotDecided("whether a square root is defined around the point")
-    return PIECEWISE[name](here, term, values)
+    return PIECEWISE[name](here, term, values, letters)
 
 
-def _abs(here: Evaluation, term: Term, values: list[Number]) -> Number:
+def _abs(here: Evaluation, term: Term, values: list[Number], letters: Letters) -> Number:
     (x,) = values
     at = standard(x)
     if not here.active:
         return abs(at)
+    if linear.zero(here, term.args[0], letters):
+        return ZERO
     return _greatest(here, [x, neg(x)], same=False, discrete=not here.scope.varies(term))
 
 
-def _sign(here: Evaluation, term: Term, values: list[Number]) -> Number:
+def _sign(here: Evaluation, term: Term, values: list[Number], letters: Letters) -> Number:
     (x,) = values
     found = decided_sign(standard(x))
     if not here.active or not here.scope.varies(term) or (found and not jumps(x)):
         return fmpq(found)
+    if linear.zero(here, term.args[0], letters):
+        return ZERO
     certain = {} if found else {bit: bool(_slope_sign(x, bit)) for bit in bits(here.active & ~here.edge)}
     return poisoned(fmpq(found), here.active, certain, jump=True)
 
@@ -179,20 +183,21 @@ def _greater(a: Scalar, b: Scalar) -> Scalar:
 
 
 def _two(largest: bool) -> Piecewise:
-    def find(here: Evaluation, term: Term, values: list[Number]) -> Number:
-        same, discrete = term.args[0] is term.args[1], not here.scope.varies(term)
+    def find(here: Evaluation, term: Term, values: list[Number], letters: Letters) -> Number:
+        same, discrete = bool(here.active) and linear.same(here, *term.args, letters), not here.scope.varies(term)
         found = _greatest(here, values if largest else [neg(v) for v in values], same, discrete)
         return found if largest else neg(found)
 
     return find
 
 
-def _relu(here: Evaluation, term: Term, values: list[Number]) -> Number:
-    return _greatest(here, [*values, ZERO], same=False, discrete=not here.scope.varies(term))
+def _relu(here: Evaluation, term: Term, values: list[Number], letters: Letters) -> Number:
+    same = bool(here.active) and linear.zero(here, term.args[0], letters)
+    return _greatest(here, [*values, ZERO], same, discrete=not here.scope.varies(term))
 
 
 PIECEWISE: dict[str, Piecewise] = {
-    "sqrt": lambda here, term, values: functions.sqrt(values[0]),
+    "sqrt": lambda here, term, values, letters: functions.sqrt(values[0]),
     "abs": _abs,
     "sign": _sign,
     "relu": _relu,

@@ -22,7 +22,7 @@ Letters = dict[Term, int]
 Entry = tuple[str, tuple[int, ...]]
 Operator = Callable[["Evaluation", Term, Letters], Number]
 Judge = Callable[["Evaluation", Term, Letters], "Judged"]
-LIMIT_COST = 30  # what a node costs inside a limit, where numbers are power series
+LIMIT_COST = 60  # what a node costs inside a limit, where numbers are power series
 CONTINUOUS = frozenset({"real", "positive", "nonnegative", "random"})
 
 
@@ -140,6 +140,7 @@ class Evaluation:
         self.children: dict[Any, Evaluation] = {}
         self.touched: set[Entry] = parent.touched if parent else set()
         self.variants: Mapping[str, Any] = {}  # which of the laws that a declaration leaves open each random name has
+        self.roots: tuple[Any, ...] = ()  # equations that hold for some number in the ball which an entry is
 
     def entry(self, entry: Entry) -> Number:
         """The value of one entry."""

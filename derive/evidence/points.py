@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from operator import itemgetter
 from random import Random
 from typing import Any
 
@@ -16,6 +17,7 @@ from derive.evidence.laws import shown, written
 from derive.evidence.numbers import standard
 from derive.evidence.places import Budget, Closed, Entry, Evaluation, Exhausted
 from derive.evidence.problem import Problem, certainly
+from derive.evidence.repair import repaired
 from derive.evidence.solving import Solver
 from derive.kernel.context import Declaration
 
@@ -37,36 +39,43 @@ class Points:
         self.seen: set[Any] = set()
         self.anchors: dict[Any, Draft] = {}
         self.failed: dict[Any, int] = {}
+        self.tried: dict[Any, int] = {}
 
     def spent(self) -> bool:
         return self.work <= 0 or time.monotonic() > self.deadline
 
-    def at(self, sizes: dict[str, int], styles: tuple[Style, ...] = SEARCH, first: int = 0) -> Iterator[Evaluation]:
+    def at(
+        self, sizes: dict[str, int], styles: tuple[Style, ...] = SEARCH, first: int = 0, attempts: int = ATTEMPTS
+    ) -> Iterator[Evaluation]:
         """Points of these sizes, one for each style. The same point is given once."""
         for number, style in enumerate(styles, first):
             if self.spent():
                 return
             rng = Random(f"{self.seed}/{sorted(sizes.items())}/{number}")
             draft = self.drafts.styled(sizes, style, number, rng)
-            here = None if draft is None else self.point(draft, rng, ATTEMPTS)
+            here = None if draft is None else self.point(draft, rng, attempts)
             if here is not None and self.new(here):
                 yield here
 
-    def corners(self, sizes: dict[str, int], count: int) -> Iterator[Evaluation]:
-        """Points of these sizes from the first so many combinations of corners, ties and other simple fillings."""
+    def corners(self, sizes: dict[str, int], count: int, attempts: int = 1) -> Iterator[Evaluation]:
+        """Points of these sizes from the first so many combinations of corners, ties and other simple fillings.
+
+        Without attempts, those where the hypotheses hold as they are.
+        """
         rng = Random(f"{self.seed}/{sorted(sizes.items())}/corners")
         for number, draft in enumerate(self.drafts.corners(sizes)):
             if number >= count or self.spent():
                 return
-            here = self.point(draft, rng, 1)
+            here = self.point(draft, rng, attempts)
             if here is not None and self.new(here):
                 yield here
 
     def new(self, here: Evaluation) -> bool:
         """Whether the point has not been given before."""
-        entries = sorted((entry, v) for entry, v in here.entries.items() if not isinstance(v, Closed))
-        laws = tuple(sorted(here.variants.items()))
-        key = (tuple(sorted(here.sizes.items())), tuple(entries), laws, tuple(here.fixed.items()))
+        given = sorted(((e, v) for e, v in here.entries.items() if not isinstance(v, Closed)), key=itemgetter(0))
+        entries = tuple((entry, v if isinstance(v, fmpq) else str(v)) for entry, v in given)
+        laws = tuple(sorted(here.variants.items(), key=itemgetter(0)))
+        key = (tuple(sorted(here.sizes.items())), entries, laws, tuple(here.fixed.items()))
         if key in self.seen:
             return False
         self.seen.add(key)
@@ -84,29 +93,50 @@ class Points:
             self.work -= min(POINT_WORK, self.work) - max(budget.left, 0) + len(self.problem.needs.names) + 1
 
     def met(self, draft: Draft, budget: Budget, rng: Random, attempts: int) -> Evaluation | None:
+        """The evaluation where the hypotheses hold: at the draft, or near it, or after other values were tried."""
         solver = Solver(self.problem.needs, budget, rng)
         key = (*sorted(draft.sizes.items()), *draft.fixed.items())
+        here, failing = solver.point(draft)
+        if here is not None and not failing:
+            self.anchors.setdefault(key, draft)
+            return here
         if key not in self.anchors and self.failed.get(key, 0) >= PATIENCE:
             attempts = min(attempts, 2)
         for attempt in range(attempts):
-            here, failing = solver.point(draft)
-            if here is not None and not failing:
-                self.anchors.setdefault(key, draft)
-                return here
-            for solved in solver.solutions(draft):
-                there, still = solver.point(solved)
-                if there is not None and not still:
-                    self.anchors.setdefault(key, solved)
-                    return there
-                if attempt == 0 and key in self.anchors:
-                    for nearer in solver.between(self.anchors[key], solved):
-                        there, still = solver.point(nearer)
-                        if there is not None and not still:
-                            return there
+            near = self.near(solver, draft, here, key, patient=attempt == 0)
+            if near is not None:
+                self.anchors.setdefault(key, near[0])
+                return near[1]
             if attempt + 1 < attempts:
                 draft = self.changed(draft, here, failing, rng)
+                here, failing = solver.point(draft)
+                if here is not None and not failing:
+                    self.anchors.setdefault(key, draft)
+                    return here
         self.failed[key] = self.failed.get(key, 0) + (attempts > 1)
         return None
+
+    def near(
+        self, solver: Solver, draft: Draft, here: Evaluation | None, key: Any, patient: bool
+    ) -> tuple[Draft, Evaluation] | None:
+        """A draft near the given one where the hypotheses hold, and its evaluation."""
+        if patient:
+            self.tried[key] = self.tried.get(key, 0) + 1
+            patient = key in self.anchors or self.tried[key] <= PATIENCE
+        for solved in solver.solutions(draft, patient):
+            there, still = solver.point(solved)
+            if there is not None and not still:
+                return solved, there
+            if patient and key in self.anchors:
+                for nearer in solver.between(self.anchors[key], solved):
+                    there, still = solver.point(nearer)
+                    if there is not None and not still:
+                        return nearer, there
+            if patient and there is not None:
+                found = repaired(solver, solved)
+                if found is not None:
+                    return found
+        return repaired(solver, draft) if here is not None and patient else None
 
     def changed(self, draft: Draft, here: Evaluation | None, failing: list[Instance], rng: Random) -> Draft:
         """The draft with other values where a hypothesis fails; everywhere where the declarations do."""
@@ -143,7 +173,7 @@ def as_data(problem: Problem, here: Evaluation) -> dict[str, Any]:
 
 
 def _exact(here: Evaluation, entry: Entry) -> bool:
-    return not isinstance(here.entries[entry], Closed) or isinstance(_value(here, entry), fmpq)
+    return isinstance(_value(here, entry), fmpq)
 
 
 def _value(here: Evaluation, entry: Entry) -> Any:

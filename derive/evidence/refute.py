@@ -9,6 +9,7 @@ from flint import ctx
 
 from derive.evidence.conditions import CONDITIONS
 from derive.evidence.contradiction import CLAIM_WORK, GIVE_UP, at_point, shown
+from derive.evidence.drafts import STYLES
 from derive.evidence.enclosure import LADDER, again
 from derive.evidence.numbers import NotDefined, standard
 from derive.evidence.places import Budget, Evaluation, Exhausted, Letters
@@ -19,10 +20,12 @@ from derive.kernel.context import Context
 from derive.term import Term
 
 WORK = 200_000  # nodes visited in one search: the same points are tried on every machine
-WITNESS_WORK = 150_000
+WITNESS_WORK = 300_000
 LARGEST = 3
 CORNERS = 200  # combinations of simple values at each of the sizes
 ROUNDS = 40  # of points drawn at random, as long as they are cheap
+FIRST = 4  # sizes at which a witness is looked for with some care before others are tried
+FEW = 60  # combinations of simple values, before any hypothesis is solved for
 ENOUGH = 2  # such rounds where points are dear
 PLAINER = 8  # points that are tried for one where the sides are further apart
 
@@ -98,10 +101,21 @@ def witness(context: Context, condition: Term, seconds: float, seed: int = 0) ->
 
 def _inside(points: Points) -> Iterator[Evaluation]:
     """Points inside the hypotheses, for sizes up to 4 and a few above."""
-    for sizes in points.problem.sizes(4):
-        yield from points.at(sizes)
-    for sizes in points.problem.sizes(3):
-        yield from points.corners(sizes, CORNERS)
+    sizes = list(points.problem.sizes(4))
+    if points.problem.needs.required:
+        for s in sizes:
+            yield from points.at(s, STYLES, attempts=0)
+            yield from points.corners(s, FEW, attempts=0)
+        for s in sizes[:FIRST]:
+            yield from points.at(s, STYLES, attempts=1)
+        share = points.work // 4
+        for s in sizes:
+            if points.work > 3 * share:
+                yield from points.corners(s, CORNERS, attempts=0)
+    for s in sizes:
+        yield from points.at(s)
+    for s in sizes:
+        yield from points.corners(s, CORNERS)
 
 
 def _defined(points: Points, here: Evaluation, term: Term, letters: Letters) -> bool | None:

@@ -29,7 +29,7 @@ def simpler(points: Points, condition: Term, largest: int, found: Found) -> Foun
     """A counterexample at the smallest sizes and simplest numbers that a short search comes to."""
     points.work = min(points.work, 0) + WORK
     found = _smaller(points, condition, largest, found)
-    for _ in range(ROUNDS):
+    for _ in range(0 if found[0].roots else ROUNDS):
         better = _one_step(points, condition, found)
         if better is None:
             break

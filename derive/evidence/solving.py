@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import product
+from itertools import pairwise, product
 from math import isqrt
 from random import Random
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from derive.evidence.hypotheses import FAILURES, Draft, Instance, Needs, admits, instances, variants
 from derive.evidence.laws import Mixture
-from derive.evidence.numbers import NotDecided, standard
+from derive.evidence.numbers import NotDecided, Scalar, sign, standard
 from derive.evidence.places import Budget, Entry, Evaluation
 
 MAX_UNKNOWNS = 40
 RIGID = ("integer", "bit", "index")  # kinds whose values cannot be moved a little
 
+BISECTIONS = 220
+GRID = [fmpq(p, q) for p, q in ((-20, 1), (-5, 1), (-2, 1), (-1, 1), (-1, 3), (-1, 50))]
+GRID += [-v for v in reversed(GRID)]
+Solve = Callable[[Draft, Instance, Entry], Draft | None]
 Row = list[fmpq]  # coefficients of the unknowns, and the right side
 
 
@@ -33,21 +37,26 @@ class Solver:
         here = self.needs.build(draft, self.budget)
         return here, [] if here is None else self.needs.broken(here)
 
-    def solutions(self, draft: Draft) -> Iterator[Draft]:
-        """Drafts near the given one in which the equations may hold."""
+    def solutions(self, draft: Draft, patient: bool = True) -> Iterator[Draft]:
+        """Drafts near the given one in which the equations may hold; with patience, at roots that are not rational."""
         if not self.equations:
             return
         rows = self.affine(draft)
         methods: list[Callable[[], Draft | None]] = []
         if rows is not None:
             methods += [lambda: self.solved(draft, *rows, sparse), lambda: self.solved(draft, *rows, least)]
-        for method in (*methods, lambda: self.scaled(draft), lambda: self.one_by_one(draft), lambda: self.mixed(draft)):
+        methods += [lambda: self.scaled(draft), lambda: self.one_by_one(draft, self.root)]
+        methods += [lambda: self.mixed(draft)]
+        methods += [lambda: self.one_by_one(draft, self.bracketed)] if patient else []
+        for method in methods:
             found = method()
             if found is not None:
                 yield found
 
     def between(self, anchor: Draft, draft: Draft) -> Iterator[Draft]:
         """Drafts on the way from a point inside the hypotheses to the draft: affine equations hold all along."""
+        if anchor.roots or draft.roots:
+            return
         declared = self.needs.scope.context.declarations
         for share in (fmpq(1, 2), fmpq(1, 4), fmpq(1, 16)):
             moved = {
@@ -56,20 +65,25 @@ class Solver:
             }
             yield anchor.changed(moved)
 
-    def residual(self, draft: Draft, instance: Instance) -> tuple[fmpq, set[Entry]]:
-        """Left minus right, and the entries it depends on. Raises one of FAILURES where it is not an exact number."""
-        here = self.needs.build(draft, self.budget, strict=False)
+    def gap(self, draft: Draft, instance: Instance) -> tuple[Scalar, set[Entry]]:
+        """Left minus right of a comparison, and the entries it depends on. Raises one of FAILURES if there is none."""
+        scope, condition = self.needs.scope, instance.requirement.condition
+        here = self.needs.build(draft, self.budget, strict=False, laws=scope.names(condition) & scope.random)
         if here is None:
             raise NotDecided("the declarations")
-        here.touched.clear()
-        left, right = instance.requirement.condition.args
+        left, right = condition.args
         value = standard(here.value(left, instance.letters)) - standard(here.value(right, instance.letters))
-        if not isinstance(value, fmpq):
-            raise NotDecided("not a rational number")
         return value, {entry for entry in here.touched if entry in draft.entries}
 
+    def residual(self, draft: Draft, instance: Instance) -> tuple[fmpq, set[Entry]]:
+        """The gap where it is an exact number. Raises one of FAILURES where it is not."""
+        value, touched = self.gap(draft, instance)
+        if not isinstance(value, fmpq):
+            raise NotDecided("not a rational number")
+        return value, touched
+
     def all_instances(self, draft: Draft) -> list[Instance]:
-        here = self.needs.build(draft, self.budget, strict=False)
+        here = self.needs.build(draft, self.budget, strict=False, laws=frozenset())
         return [] if here is None else list(instances(self.equations, here))
 
     def movable(self, entry: Entry) -> bool:
@@ -135,30 +149,31 @@ class Solver:
         except FAILURES:
             return None
 
-    def one_by_one(self, draft: Draft) -> Draft | None:
+    def one_by_one(self, draft: Draft, solve: Solve) -> Draft | None:
         """Each equation solved for one entry, which later equations leave alone."""
         locked: set[Entry] = set()
         for equation in self.all_instances(draft):
             try:
-                value, touched = self.residual(draft, equation)
+                value, touched = self.gap(draft, equation)
             except FAILURES:
                 return None
-            if value == 0:
+            if sign(value) == 0:
+                locked |= touched if draft.roots else set()  # what decides where a root lies must not move any more
                 continue
             choices = sorted(entry for entry in touched - locked if self.movable(entry))
             self.rng.shuffle(choices)
             for entry in choices:
-                root = self.root(draft, equation, entry)
-                if root is not None:
-                    draft = draft.changed({entry: root})
-                    locked.add(entry)
+                solved = solve(draft, equation, entry)
+                if solved is not None:
+                    draft = solved
+                    locked |= touched if solve == self.bracketed else {entry}
                     break
             else:
                 return None
         return draft
 
-    def root(self, draft: Draft, equation: Instance, entry: Entry) -> fmpq | None:
-        """An admitted value of the entry at which the equation holds, if it is affine or quadratic in the entry."""
+    def root(self, draft: Draft, equation: Instance, entry: Entry) -> Draft | None:
+        """The draft with an entry at which the equation holds, if it is affine or quadratic in the entry."""
         here = draft.entries[entry]
         try:
             low, mid, high = (self.residual(draft.changed({entry: here + s}), equation)[0] for s in (0, 1, 2))
@@ -172,10 +187,54 @@ class Solver:
                 continue
             try:
                 if self.residual(draft.changed({entry: value}), equation)[0] == 0:
-                    return value
+                    return draft.changed({entry: value})
             except FAILURES:
                 continue
         return None
+
+    def bracketed(self, draft: Draft, equation: Instance, entry: Entry) -> Draft | None:
+        """The draft with a ball for the entry in which the equation certainly has a root that is no rational number.
+
+        Left minus right has opposite signs at two numbers in the ball and is continuous all over it.
+        """
+        declaration = self.needs.scope.context.declarations[entry[0]]
+        if declaration.kind in RIGID:
+            return None
+
+        def side(value: fmpq) -> int | None:
+            try:
+                return sign(self.gap(draft.changed({entry: value}), equation)[0])
+            except FAILURES:
+                return None
+
+        known = [(v, side(v)) for v in GRID if admits(declaration, v, draft.sizes)]
+        known = [(v, s) for v, s in known if s]
+        for (low, below), (high, above) in pairwise(known):
+            if below == above:
+                continue
+            for _ in range(BISECTIONS):
+                middle = (low + high) / 2
+                found = side(middle)
+                if not found:
+                    break
+                low, high = (middle, high) if found == below else (low, middle)
+            ball = arb((low + high) / 2, (high - low) / 2)
+            if self.continuous(draft, equation, entry, ball):
+                return draft.rooted(entry, ball, equation)
+        return None
+
+    def continuous(self, draft: Draft, equation: Instance, entry: Entry, ball: Scalar) -> bool:
+        """Whether both sides of the equation are continuous in the entry all over the ball.
+
+        They are where they have an enclosure: no case distinction and no domain is left open there.
+        """
+        if not self.needs.scope.random.isdisjoint(self.needs.scope.names(equation.requirement.condition)):
+            return False
+        try:
+            self.gap(draft.changed({entry: ball}), equation)
+        except FAILURES:
+            return False
+        return True
 
     def mixed(self, draft: Draft) -> Draft | None:
         """The first equation that fails met by mixing two laws of a random name: means are linear in the share."""

@@ -14,9 +14,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from derive.kernel import moments
 from derive.kernel.check import check, pure_index, well_formed
 from derive.kernel.context import Context, Declaration, Definition, Law, Lemma
+from derive.kernel.derivative import dependencies
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected, Step, Use
 from derive.term import BINDERS, TRUE, Term, alike, make
@@ -54,10 +54,10 @@ def decode(data: Any, depth: int = 0) -> Term:
         raise Rejected("a term is a list that begins with its operator")
     op, rest = data[0], data[1:]
     if op == "num":
-        if not NUMBER.fullmatch(_text(rest, 0)):
-            raise Rejected("that is not a rational number in lowest terms")
+        if not NUMBER.fullmatch(_text(rest, 0)) or len(rest) > 1:
+            raise Rejected("that is not a rational number")
         return make("num", (), Fraction(rest[0]))
-    if op == "index":
+    if op == "index" and len(rest) == 2:
         return make("index", (), (_text(rest, 0), _text(rest, 1)))
     if op == "diff":
         entry = make("var", [decode(a, depth + 1) for a in rest[2:]], _text(rest, 1))
@@ -354,13 +354,14 @@ def sound(context: Context) -> None:
         before.add(f.name)
         well_formed(f.body, context)
     nf = Normal(context)
+    law_names = {d.name for d in context.declarations.values() if d.law is not None}
     for d in context.declarations.values():
         for p in () if d.law is None else d.law.parameters:
             well_formed(p, context)
-            if moments.random_names(nf, nf.opened(p)) or not p.letters <= {*d.letters, *context.letters}:
+            if law_names & dependencies(nf, p) or not p.letters <= {*d.letters, *context.letters}:
                 raise Rejected(f"the law of {d.name} rests on a random name, or on a letter not its own")
     for h in (*context.hypotheses, *(c for m in context.lemmas for c in (m.condition, *m.hypotheses))):
-        if h.op != "cmp" or h.args[-1].op != "list":  # `z == [2, 1]` is judged where examples are
+        if h.op != "cmp" or all(a.op != "list" for a in h.args):  # `z == [2, 1]` is judged where examples are
             well_formed(h, context)
 
 

@@ -410,7 +410,7 @@ def _same_special(nf: Normal, left: Need, right: Need) -> bool:
     """Whether two "this is defined" needs speak of the same term, up to the letters of binders around."""
     a, b = left.condition, right.condition
     free = sorted(left.letters, key=lambda k: k.value[0])
-    targets = list(sorted(b.letters, key=lambda k: k.value[0]))
+    targets = sorted(b.letters, key=lambda k: k.value[0])
     mapping = {}
     for k in free:
         if k in a.letters:

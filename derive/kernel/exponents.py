@@ -188,8 +188,9 @@ def real_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
     atom = nf.term(whole)
     if not sign(nf, atom) & ~known and (len(whole) > 1 or (len(left) == 1 and left[0][1] == 1 and scale > 0)):
         return nf.mul(result, nf.one_power(atom, 1, exponent))
-    if rest == {UNIT: 1} and scale > 0 and all(not isinstance(x, Term) and x < 0 for _, x in left):
-        under = {frozenset((a, -x) for a, x in left): 1}  # (1/u)^p is u^-p, also where u is not positive
+    if rest == {UNIT: 1} and scale > 0 and all(isinstance(x, int) and x < 0 for _, x in left):
+        under: Poly = {frozenset((a, -x) for a, x in left if isinstance(x, int)): 1}
+        # (1/u)^p is u^-p, also where u is not positive.
         return nf.mul(result, real_power(nf, under, scaled(exponent, -1)))
     return nf.mul(result, opaque(nf, whole, exponent))
 
@@ -221,18 +222,20 @@ def square_root(nf: Normal, poly: Poly) -> tuple[int | Fraction, Poly] | None:
     lead, scale = tuple(e // 2 for e in top), places[top]
     root: dict[tuple[int, ...], int | Fraction] = {lead: 1}
     for _ in range(MAX_ROOT):
-        left = {m: Fraction(c) / scale for m, c in places.items()}
-        for m, c in root.items():
-            for n, d in root.items():
-                mono = tuple(p + q for p, q in zip(m, n, strict=True))
-                left[mono] = left.get(mono, Fraction(0)) - c * d
-        left = {m: c for m, c in left.items() if c}
+        left = {p: Fraction(c) / scale for p, c in places.items()}
+        for p, c in root.items():
+            for q, d in root.items():
+                joint = tuple(e + f for e, f in zip(p, q, strict=True))
+                left[joint] = left.get(joint, Fraction(0)) - c * d
+        left = {p: c for p, c in left.items() if c}
         if not left:
-            found = {frozenset((a, e) for a, e in zip(atoms, m, strict=True) if e): small(c) for m, c in root.items()}
+            found: Poly = {
+                frozenset((a, e) for a, e in zip(atoms, p, strict=True) if e): small(c) for p, c in root.items()
+            }
             return (scale, found) if scaled(nf.mul(found, found), scale) == poly else None
-        next_ = max(left)
-        step = tuple(p - q for p, q in zip(next_, lead, strict=True))
-        if any(p < 0 for p in step) or step in root:
+        highest = max(left)
+        step = tuple(e - f for e, f in zip(highest, lead, strict=True))
+        if any(e < 0 for e in step) or step in root:
             return None
-        root[step] = left[next_] / 2
+        root[step] = left[highest] / 2
     return None

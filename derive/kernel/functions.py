@@ -50,6 +50,7 @@ from derive.term import (
     num,
     over,
     power,
+    size,
     sub,
 )
 
@@ -152,7 +153,7 @@ def _product(self: Normal, mono: Mono) -> tuple[Poly, Mono] | None:
 
 
 def log(self: Normal, term: Term) -> Poly:
-    """The logarithm of a product as a sum, where at most one factor is of unknown sign or may be 0."""
+    """The logarithm of a product as a sum of logarithms where the sign of each factor is known, or there is one."""
     parts: list[tuple[Poly, Poly, Term]] = []
     self.factors(term, {UNIT: 1}, parts)
     total: Poly = {}
@@ -174,12 +175,12 @@ def log(self: Normal, term: Term) -> Poly:
             doubts += 1 if isinstance(k, int) or not signs & NEG else 2  # a power of a negative base stays whole
             continue
         add_to(total, self.mul(e, one))
-    if doubts > 1 or (side < 0 and any(not isinstance(constant(e), int) for _, e in unknown)):
+    if doubts > 1 or (doubts and len(parts) > 1):  # where that factor is not positive, the others would be left over
         return self.log_of(self.poly(term))
-    if side < 0 and not unknown:  # the logarithm of a negative number
+    if side < 0:  # the logarithm of a negative number
         return {}
     for base, e in unknown:
-        add_to(total, self.mul(e, self.log_of(scaled(base, side))))
+        add_to(total, self.mul(e, self.log_of(base)))
     return total
 
 
@@ -198,7 +199,7 @@ class Doubt:
 
 
 def log_of(self: Normal, u: Poly) -> Poly:
-    """log u with the factors of u taken apart, where at most one of them is in doubt."""
+    """log u, its factors taken apart where the sign of each is known, or there is one."""
     if not u:
         return {}
     if self.cases(u) is not None:
@@ -225,16 +226,12 @@ def log_of(self: Normal, u: Poly) -> Poly:
             add_to(total, self.atom(fn("log", self.term(rest))))
         else:
             doubts.append(Doubt(rest, 1))
-    side = 1 if scale > 0 else -1
-    if side < 0 and all(d.even for d in doubts):  # the logarithm of a negative number
+    if doubts and (len(doubts) > 1 or content and rest != {UNIT: 1} or len(content) > 1 or scale != 1):
+        return self.atom(fn("log", self.term(u)))  # where a factor is not positive, the others would be left over
+    if scale < 0:  # the logarithm of a negative number
         return {}
-    if len(doubts) == 1 and (doubts[0].even or isinstance(doubts[0].power, int) or side > 0):
-        add_to(total, _log_doubt(self, doubts[0], side))
-    elif doubts:
-        whole: Poly = {UNIT: side}
-        for d in doubts:
-            whole = self.mul(whole, d.factor(self))
-        add_to(total, self.atom(fn("log", self.term(whole))))
+    for d in doubts:
+        add_to(total, _log_doubt(self, d))
     return _add_log_number(self, total, Fraction(magnitude(scale)))
 
 
@@ -247,13 +244,13 @@ def _factors(self: Normal, u: Poly) -> tuple[Mono, int | Fraction, Poly]:
     return content, scale, scaled(rest, Fraction(1) / scale)
 
 
-def _log_doubt(self: Normal, doubt: Doubt, side: int) -> Poly:
-    """The logarithm of side * base^power where that is positive."""
+def _log_doubt(self: Normal, doubt: Doubt) -> Poly:
+    """The logarithm of base^power alone: both sides are 0 where that is not positive."""
     weight = self.poly(doubt.power) if isinstance(doubt.power, Term) else {UNIT: doubt.power}
     if doubt.even:
         return self.mul(weight, log_abs(self, doubt.base))
-    if len(doubt.base) > 1 or side < 0:
-        return self.mul(weight, self.atom(fn("log", self.term(scaled(doubt.base, side)))))
+    if len(doubt.base) > 1:
+        return self.mul(weight, self.atom(fn("log", self.term(doubt.base))))
     ((mono, _),) = doubt.base.items()
     ((a, _),) = mono
     if isinstance(doubt.power, Term) and sign(self, a) & NEG:
@@ -281,7 +278,7 @@ def _log_size(self: Normal, a: Term) -> Poly:
 
 
 def log_abs(self: Normal, u: Poly) -> Poly:
-    """log |u|, factors that are not 0 taken apart."""
+    """log |u|, taken apart where no factor is 0."""
     signs = sign(self, self.term(u))
     if signs in (POS, NEG) or not u:
         return self.log_of(scaled(u, 1 if signs == POS else -1))
@@ -300,14 +297,15 @@ def log_abs(self: Normal, u: Poly) -> Poly:
         square = exponents.square_root(self, rest)
         doubts.append(Doubt(rest, 1) if square is None else Doubt(square[1], 2))
         scale *= 1 if square is None else square[0]
-    if len(doubts) == 1 and isinstance(doubts[0].power, int):
-        base = doubts[0].base
-        add_to(total, self.atom(fn("log", fn("abs", self.term(base)))), doubts[0].power)
-    elif doubts:
-        whole: Poly = {UNIT: 1}
-        for d in doubts:
-            whole = self.mul(whole, d.factor(self))
-        add_to(total, self.atom(fn("log", fn("abs", self.term(whole)))))
+    if any(sign(self, self.term(d.factor(self))) & ZERO for d in doubts):
+        alone = len(doubts) == 1 and not (content and rest != {UNIT: 1} or len(content) > 1) and magnitude(scale) == 1
+        if not alone or not isinstance(doubts[0].power, int):  # where a factor is 0, the others would be left over
+            lead = leading(u)
+            return self.atom(fn("log", fn("abs", self.term(u if lead > 0 else scaled(u, -1)))))
+    for d in doubts:
+        power_ = d.power if isinstance(d.power, int) else 1
+        base = d.base if isinstance(d.power, int) else d.factor(self)
+        add_to(total, self.atom(fn("log", fn("abs", self.term(base)))), power_)
     return _add_log_number(self, total, Fraction(magnitude(scale)))
 
 
@@ -335,6 +333,12 @@ def bounded(nf: Normal, term: Term) -> int:
         if pair is not None:
             cells = ((NEG, nf.order(*pair)), (ZERO, nf.delta(*pair)), (POS, nf.order(*pair[::-1])))
             return sum(s for s, chance in cells if chance)
+        rest = _rest_of_sum(nf, poly)
+        if rest != ANY:
+            return rest
+    content, inside = nf.content(poly, None)
+    if content:
+        return sign(nf, nf.term(inside))
     return _by_ranges(nf, poly) & _by_discriminant(nf, poly)
 
 
@@ -349,6 +353,22 @@ def _exponents_gap(nf: Normal, poly: Poly) -> Term | None:
                 return None
             add_to(gap, nf.poly(a.args[0]), c * e)
     return nf.term(gap)
+
+
+def _rest_of_sum(nf: Normal, poly: Poly) -> int:
+    """The sum of f(k) over k less its term at one letter, for f >= 0: what the others add up to."""
+    for mono, c in poly.items():
+        ((other, d),) = ((m, d) for m, d in poly.items() if m is not mono)
+        if c + d or len(mono) != 1:
+            continue
+        ((a, e),) = mono
+        if a.op == "sum" and e == 1 and len(a.bound) == 1 and not (signs := sign(nf, a.args[0])) & NEG:
+            (k,) = a.bound
+            for j in {j for b, _ in other for j in b.letters if j.value[1] == k.value[1]}:
+                if nf.rename(a.args[0], {k: j}) == {other: 1}:
+                    filled = signs == POS and nf.least(size(k.value[1])) > 1
+                    return (POS if filled else POS | ZERO) if c > 0 else (NEG if filled else NEG | ZERO)
+    return ANY
 
 
 def _range(nf: Normal, a: Term, e: Exponent) -> tuple[Fraction, Fraction, bool] | None:

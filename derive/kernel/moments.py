@@ -12,12 +12,28 @@ from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING
 
-from derive.kernel import sums
+from derive.kernel import densities, sums
 from derive.kernel.context import Declaration
 from derive.kernel.poly import UNIT, Mono, Poly, add_to, key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, ZERO, sign
-from derive.term import ONE, PI, TWO, Term, add, div, fn, make, mul, neg, num, power, substitute, subterms, var
+from derive.term import (
+    ONE,
+    TRUE,
+    TWO,
+    Term,
+    add,
+    fn,
+    make,
+    mul,
+    neg,
+    num,
+    over,
+    power,
+    substitute,
+    subterms,
+    var,
+)
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -137,10 +153,9 @@ def _group(nf: Normal, group: Mono) -> Poly:
     degree = sum(e for _, e in group if isinstance(e, int))
     if pure and len({a.value for a, _ in group}) == 1 and degree <= MAX_DEGREE:
         return _entries(nf, group)
-    if len(group) == 1:
-        found = _over_axis(nf, *next(iter(group)))
-        if found is not None:
-            return found
+    found = _over_axis(nf, group)
+    if found is not None:
+        return found
     bound = {k for a, _ in group for t in subterms(a) for k in t.bound}
     if len(entries) == 1 and bound.isdisjoint(next(iter(entries)).letters):
         found = _single(nf, group, next(iter(entries)))
@@ -149,17 +164,50 @@ def _group(nf: Normal, group: Mono) -> Poly:
     return _opaque(nf, group)
 
 
-def _over_axis(nf: Normal, atom: Term, exponent: object) -> Poly | None:
-    """E of a product over k of factors with different entries, exp of a sum included, is the product of the means."""
-    is_exp = atom.op == "fn" and atom.value == "exp" and atom.args[0].op == "sum"
-    inner = atom.args[0] if is_exp else atom
-    if isinstance(exponent, Term) or not (is_exp or inner.op == "prod") or len(inner.bound) != 1:
+def _over_axis(nf: Normal, group: Mono) -> Poly | None:
+    """E of a product over k of factors with different entries, exp of sums included, is the product of the means."""
+    found = _one_product(nf, group)
+    if found is None:
         return None
-    body = inner.args[0]
-    if not apart(nf, body, inner.bound) or any(t.bound and random_names(nf, t) for t in _outside_means(body)):
+    factor, k, filter_ = found
+    if not apart(nf, factor, (k,)) or any(t.bound and random_names(nf, t) for t in _outside_means(factor)):
         return None
-    factor = power(fn("exp", body) if is_exp else body, num(exponent))  # type: ignore[arg-type]  # a number, as just seen
-    return nf.poly(make("prod", (make("E", (factor,)), inner.args[1]), None, inner.bound))
+    mean = nf.poly(make("E", (factor,)))
+    if any(k in letters for m in mean for letters in map(sums.letters_of, m)):
+        return nf.poly(over("prod", nf.term(mean), k, where=filter_))
+    return nf.power(mean, nf.poly(over("sum", ONE, k, where=filter_)))
+
+
+def _one_product(nf: Normal, group: Mono) -> tuple[Term, Term, Term] | None:
+    """The factors as one product over a letter: its factor, the letter and the filter."""
+    if any(isinstance(e, Term) for _, e in group):
+        return None
+    k = _letter(nf, group)
+    total: list[Term] = []
+    if k is None:
+        return None
+    for a, e in group:
+        if a.op == "prod" and len(group) == 1:
+            mapping = {a.bound[0]: k}
+            return power(substitute(a.args[0], mapping), num(e)), k, substitute(a.args[1], mapping)  # type: ignore[arg-type]
+        if a.op != "fn" or a.value != "exp":
+            return None
+        for mono, c in nf.poly(a.args[0]).items():
+            moving = [b for b, x in mono if random_names(nf, b)]
+            if len(moving) != 1 or (moving[0], 1) not in mono or moving[0].op != "sum":
+                return None
+            scale = nf.term({mono - {(moving[0], 1)}: c * e})  # type: ignore[operator]  # a number, as just seen
+            total.append(mul(scale, substitute(moving[0].args[0], {moving[0].bound[0]: k})))
+    return fn("exp", add(*total)), k, TRUE
+
+
+def _letter(nf: Normal, group: Mono) -> Term | None:
+    """A new letter for the axis that all random sums and products in the group run over; None where they differ."""
+    binders = [t for a, _ in group for t in _outside_means(a) if t.bound and random_names(nf, t)]
+    if len({k.value[1] for t in binders for k in t.bound}) != 1 or any(len(t.bound) != 1 for t in binders):
+        return None
+    (k,) = sums.unused(nf, binders[0].bound, frozenset().union(*(sums.letters_of(p) for p in group)))
+    return k
 
 
 def apart(nf: Normal, body: Term, letters: tuple[Term, ...]) -> bool:
@@ -200,58 +248,9 @@ def _single(nf: Normal, group: Mono, entry: Term) -> Poly | None:
                 return None
             total = add_to(total, nf.mul(nf.poly(chance), nf.poly(here)))
         return total
-    if family != "normal":
-        return None
-    mean, variance = parts
-    powers, tilt, half = 0, None, False
-    for a, e in group:
-        if a is entry and isinstance(e, int) and e > 0:
-            powers = e
-        elif a.op == "fn" and a.value == "exp" and tilt is None and not isinstance(e, Term):
-            u = nf.poly(a.args[0])
-            if len(u) != 1:
-                return None
-            ((m, c),) = u.items()
-            if (entry, 1) not in m or any(entry in sums.atoms_inside(b) for b, _ in m - {(entry, 1)}):
-                return None
-            tilt = nf.term({m - {(entry, 1)}: c * e})
-        elif a.op == "where" and a.args[0].value == ">" and a.args[0].args[0] is entry:
-            half = True
-        else:
-            return None
-    if tilt is not None:  # E(q^k e^(cq)) is e^(c mu + c^2 v / 2) times E at the mean moved by c v
-        scale = fn("exp", add(mul(tilt, mean), div(mul(power(tilt, TWO), variance), TWO)))
-        mean = add(mean, mul(tilt, variance))
-    else:
-        scale = ONE
-    if half:
-        if sign(nf, variance) != POS:
-            return None
-        return nf.poly(mul(scale, _half_moment(mean, variance, powers)))
-    cumulants = [mean, variance]
-    return nf.mul(nf.poly(scale), _moment(nf, powers, [nf.poly(c) for c in cumulants]))
-
-
-def _half_moment(mean: Term, variance: Term, k: int) -> Term:
-    """E(u^k [u > 0]) for a normal u, by parts: I_k = mu I_(k-1) + (k - 1) v I_(k-2)."""
-    deviation = fn("sqrt", variance)
-    rows = [div(add(ONE, fn("erf", div(mean, mul(deviation, fn("sqrt", TWO))))), TWO)]
-    density = div(fn("exp", neg(div(power(mean, TWO), mul(TWO, variance)))), fn("sqrt", mul(TWO, PI)))
-    rows.append(add(mul(mean, rows[0]), mul(deviation, density)))
-    for p in range(2, k + 1):
-        rows.append(add(mul(mean, rows[p - 1]), mul(num(p - 1), variance, rows[p - 2])))
-    return rows[k]
-
-
-def _moment(nf: Normal, k: int, cumulants: list[Poly]) -> Poly:
-    """The k-th raw moment from cumulants, those beyond the list being 0."""
-    rows: list[Poly] = [{UNIT: 1}]
-    for n in range(1, k + 1):
-        total: Poly = {}
-        for r in range(1, min(n, len(cumulants)) + 1):
-            add_to(total, nf.mul(cumulants[r - 1], rows[n - r]), comb(n - 1, r - 1))
-        rows.append(total)
-    return rows[k]
+    law = {"normal": densities.normal, "uniform": densities.uniform}.get(family)
+    shape = densities.shape_of(nf, group, entry) if law is not None else None
+    return law(nf, shape, *parts) if law is not None and shape is not None else None
 
 
 def raw_moment(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Poly:
@@ -270,7 +269,7 @@ def raw_moment(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Pol
             add_to(total, nf.poly(mul(power(parts[0], num(p)), power(parts[1], num(k - p)))), Fraction(1, k + 1))
         return total
     if family == "normal":
-        return _moment(nf, k, [nf.poly(p) for p in parts])
+        return densities.moment(nf, k, [nf.poly(p) for p in parts])
     if k == 1:
         return nf.poly(parts[0])
     if k == 2:

@@ -117,7 +117,6 @@ ROWS: dict[str, Row] = {
         ),
         _rows("exp_increments", mul(sub(fn("exp", U), fn("exp", V)), sub(U, V)), NOUGHT, (), None, MONOTONE),
         _rows("power_increasing", *POWERS, (ge(U, V), ge(V), ge(P)), (gt(U, V), ge(V), gt(P)), MONOTONE),
-        _rows("exponent_increasing", power(P, U), power(P, V), (ge(U, V), ge(P, ONE)), None, MONOTONE),
         _rows("square_root_order", U, V, (ge(U), ge(*SQUARES)), (ge(U), gt(*SQUARES)), HARDY),
         _rows("absolute_bound", U, fn("abs", V), (ge(U, V), ge(U, neg(V))), (gt(U, V), gt(U, neg(V))), HARDY),
         *(_rows(f"{f}_below_argument", U, fn(f, U), (ge(U),), (gt(U),), MONOTONE) for f in ("sin", "atan", "tanh")),
@@ -129,6 +128,9 @@ ROWS: dict[str, Row] = {
     )
     for row in rows
 }
+
+
+UNSURE = frozenset({"E", "Var", "Cov", "limit"})  # operators that have a value only where something exists
 
 
 @dataclass
@@ -147,15 +149,24 @@ class Board:
         if place >= len(known):
             raise Rejected("a comparison is cited before it is known")
         fact, mapping = known[place], dict(cite.letters)
-        if set(mapping) != set(fact.letters) or any(k.value[1] != here.axis_of(v) for k, v in mapping.items()):
-            raise Rejected("a letter of a comparison is replaced by something of another axis")
-        if any(not v.letters <= letters for v in mapping.values()):
-            raise Rejected("a comparison is used at a letter that nothing binds")
+        if set(mapping) != set(fact.letters):
+            raise Rejected("a comparison is used without a place for each of its letters")
+        self.placed(here, mapping, letters)
         if not all(here.holds(substitute(g, mapping)) for g in fact.guards):
             raise Rejected("a comparison is used where it is not known to hold")
         if fact.source.startswith("hypothesis "):
             self.account.hypotheses.add(int(fact.source.split()[1]) - 1)
         return substitute(fact.term, mapping), fact.signs
+
+    def placed(self, here: Normal, mapping: dict[Term, Term], letters: frozenset[Term]) -> None:
+        """Raise Rejected unless each letter stands for a place on its own axis, in letters that something binds."""
+        for k, place in mapping.items():
+            if place.op != "index":
+                self.settled(place)
+            if k.value[1] != here.axis_of(place):
+                raise Rejected("a letter is replaced by something of another axis")
+            if not place.letters <= letters:
+                raise Rejected("a comparison is used at a letter that nothing binds")
 
     def worth(self, here: Normal, part: Part, letters: frozenset[Term]) -> tuple[Term, int]:
         """The part as a term, and the signs that it can have."""
@@ -184,7 +195,8 @@ class Board:
             raise Rejected("a line is a comparison")
         if len(letters) != len(self.fixed) + len(line.letters) or any(k.op != "index" for k in line.letters):
             raise Rejected("a line needs letters of its own")
-        for t in (line.where, *condition.args, *line.values, *(p.multiplier for p in line.parts)):
+        parts = (t for p in line.parts for t in (p.multiplier, p.where))
+        for t in (line.where, *condition.args, *line.values, *parts):
             self.settled(t)
         if not frozenset().union(*(t.letters for t in (condition, line.where, *line.values))) <= letters:
             raise Rejected("a letter that nothing binds")
@@ -195,20 +207,21 @@ class Board:
         return Fact(term, wanted, frozenset(line.letters), tuple(split(line.where)), line.rule)
 
     def settled(self, term: Term) -> None:
-        """Raise Rejected for a malformed term, or a mean in it that is not known to exist."""
+        """Raise Rejected for a malformed term, or a mean or limit in it that is not known to exist."""
         from derive.kernel.check import well_formed
 
         well_formed(term, self.ground.context)
-        if any(d.law is not None for d in self.ground.context.declarations.values()):
+        if any(t.op in UNSURE for t in subterms(self.ground.plain.opened(term))):
             for need in domain.needs(self.ground.plain, term):
-                means = need.condition.op in ("E", "Var", "Cov")
-                if means and domain.reason(self.ground.full, need, self.ground.known) is None:
-                    raise Rejected("a mean that may not exist")
+                if need.condition.op in UNSURE and not domain.reason(self.ground.full, need, self.ground.known):
+                    raise Rejected("a mean or limit that may not exist")
 
     def reason(self, need: Need) -> str | None:
         """The rule of a line that says what must hold for a term to be defined."""
         here = self.ground.full.extended(need.guards)
-        for known in self.lines if here is not None and need.condition.op == "cmp" else ():
+        if here is None or need.condition.op != "cmp":
+            return None
+        for known in self.lines:
             told = known.letters <= set(need.letters) and not known.signs & ~RELATION[need.condition.value]
             if told and all(map(here.holds, known.guards)) and here.equal(known.term, difference(need.condition)):
                 return f"by {known.source}"
@@ -282,9 +295,8 @@ def _extremum(board: Board, here: Normal, line: Line, term: Term, letters: froze
     if top.op not in ("max", "min") or len(places) != len(top.bound):
         raise Rejected("extremum takes a maximum or minimum and a place for each letter")
     mapping = dict(zip(top.bound, places, strict=True))
-    if any(k.value[1] != here.axis_of(p) for k, p in mapping.items()) or not here.holds(
-        substitute(top.args[1], mapping)
-    ):
+    board.placed(here, mapping, letters)
+    if not here.holds(substitute(top.args[1], mapping)):
         raise Rejected("the place is none of those that the extremum is over")
     value = substitute(top.args[0], mapping)
     if not here.equal(term, sub(top, value) if top.op == "max" else sub(value, top)):
@@ -310,38 +322,32 @@ def _cases(board: Board, here: Normal, line: Line, term: Term, letters: frozense
 
 
 def _lemma(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
-    """An earlier claim at the letters given."""
-    if len(line.uses) != 1 or any(not v.letters <= letters for _, v in line.uses[0].letters):
-        raise Rejected("the line must name one lemma, at letters that something binds")
-    condition = lemma_condition(board.ground, board.account, line.uses[0])
-    if condition.op != "cmp" or not condition.letters <= letters or not here.equal(term, difference(condition)):
-        raise Rejected("this is not what the lemma says")
-    return RELATION[condition.value]
-
-
-def lemma_condition(ground: Ground, account: Account, use: Use) -> Term:
-    """The earlier claim that a use refers to, at its letters. Raises Rejected unless its hypotheses are met there."""
+    """An earlier claim at the letters given, where its hypotheses are met and its left side is defined."""
     from derive.kernel.check import pure_index
 
-    if not 0 <= use.number < len(ground.context.lemmas):
+    context, use = board.ground.context, line.uses[0] if len(line.uses) == 1 else Use("", -1)
+    if not 0 <= use.number < len(context.lemmas):
         raise Rejected("there is no such lemma")
-    lemma, mapping = ground.context.lemmas[use.number], dict(use.letters)
-    for v in lemma.variables:
-        own = ground.context.declarations.get(v.name)
-        if own is None or (own.kind, own.axes, own.law) != (v.kind, v.axes, v.law):
-            raise Rejected(f"lemma {lemma.name} speaks of another {v.name}")
-    if any(k in ground.context.letters or k.value[1] != ground.plain.axis_of(v) for k, v in mapping.items()):
-        raise Rejected("a letter of the lemma is replaced by something of another axis")
+    lemma, mapping = context.lemmas[use.number], dict(use.letters)
+    for d in lemma.variables:
+        own = context.declarations.get(d.name)
+        if own is None or (own.kind, own.axes, own.law) != (d.kind, d.axes, d.law):
+            raise Rejected(f"lemma {lemma.name} speaks of another {d.name}")
+    if not set(mapping).isdisjoint(context.letters):
+        raise Rejected("a letter that is the same in every claim cannot be replaced")
+    board.placed(here, mapping, letters)
     for h in lemma.hypotheses:
-        at_letters = pure_index(h, ground.context)
-        if not (ground.full.holds(substitute(h, mapping)) if at_letters else h in ground.context.hypotheses):
+        if not (here.holds(substitute(h, mapping)) if pure_index(h, context) else h in context.hypotheses):
             raise Rejected(f"a hypothesis of lemma {lemma.name} is not met")
     condition = substitute(lemma.condition, mapping)
-    for need in domain.needs(ground.plain, condition.args[0], "~") if condition.op == "cmp" else ():
-        if domain.reason(ground.full, need, ground.known) is None:
+    known = condition.op == "cmp" and condition.value in RELATION and condition.letters <= letters
+    if not known or not here.equal(term, difference(condition)):
+        raise Rejected("this is not what the lemma says")
+    for need in domain.needs(board.ground.plain, condition.args[0], "~"):
+        if domain.reason(here, need, board.ground.known) is None:
             raise Rejected(f"lemma {lemma.name} is used where its left side may be undefined")
-    account.lemmas.add(lemma.name)
-    return condition
+    board.account.lemmas.add(lemma.name)
+    return RELATION[condition.value]
 
 
 PROCEDURES = {"combination": _combination, "extremum": _extremum, "case_distinction": _cases, "lemma": _lemma}

@@ -62,16 +62,23 @@ def factors(self: Normal, term: Term, exponent: Poly, out: list[tuple[Poly, Poly
     elif op == "div" and integral:
         self.factors(args[0], exponent, out)
         self.factors(args[1], scaled(exponent, -1), out)
-    elif op == "pow" and integral:
+    elif op == "pow" and integral and (whole == 1 or _powers_join(self, args[0], self.poly(args[1]))):
         self.factors(args[0], self.mul(self.poly(args[1]), exponent), out)
-    elif op == "fn" and term.value == "sqrt" and integral:
+    elif op == "fn" and term.value == "sqrt" and integral and (whole == 1 or not sign(self, args[0]) & NEG):
         self.factors(args[0], scaled(exponent, Fraction(1, 2)), out)
+    elif op == "pow" and integral or op == "fn" and term.value == "sqrt" and integral:
+        out.append((self.poly(term), exponent, term))
     elif op in ("mul", "div", "pow", "neg") or (op == "fn" and term.value == "sqrt"):
         inner: list[tuple[Poly, Poly, Term]] = []
         self.factors(term, {UNIT: 1}, inner)
         out.extend(self.power_of_product(inner, exponent))
     else:
         out.append((self.poly(term), exponent, term))
+
+
+def _powers_join(self: Normal, base: Term, exponent: Poly) -> bool:
+    """Whether (b^p)^k is b^(p k) for integers k: not so where b is negative, b^p is 0 and b^(p k) is not."""
+    return exponents.integral(self, exponent) or not sign(self, base) & NEG
 
 
 def power_of_product(
@@ -84,8 +91,8 @@ def power_of_product(
         (known if sign(self, term) == POS or sign(self, self.term(base)) == POS else unknown).append((base, e, term))
     result = [(base, self.mul(e, exponent), term) for base, e, term in known]
     rest: Poly = {UNIT: 1}
-    for base, e, _ in unknown:
-        rest = self.mul(rest, self.power(base, e))
+    for base, e, term in unknown:
+        rest = self.mul(rest, factor_power(self, base, e, term))
     if unknown:
         even = len(unknown) == 1 and isinstance(constant(unknown[0][1]), int) and constant(unknown[0][1]) or 0
         if even and even > 0 and even % 2 == 0:
@@ -103,14 +110,18 @@ def factored(self: Normal, term: Term) -> Poly:
     for base, e, source in sorted(parts, key=lambda p: len(p[0])):
         if not result:
             return {}
-        fraction = constant(e) is None or constant(e).denominator != 1  # type: ignore[union-attr]
-        if source.op == "fn" and source.value == "abs" and fraction:
-            result = self.mul(result, self.absolute_power(source.args[0], e))
-        elif source.op == "fn" and source.value == "abs":
-            result = self.mul(result, self.power(self.poly(source), e))
-        else:
-            result = self.mul(result, self.power(base, e))
+        result = self.mul(result, factor_power(self, base, e, source))
     return result
+
+
+def factor_power(self: Normal, base: Poly, exponent: Poly, source: Term) -> Poly:
+    """A factor of a product to its power; one that stands for |u| is read from its source."""
+    if source.op != "fn" or source.value != "abs":
+        return self.power(base, exponent)
+    e = constant(exponent)
+    if e is None or e.denominator != 1:
+        return self.absolute_power(source.args[0], exponent)
+    return self.power(self.poly(source), exponent)
 
 
 def absolute_power(self: Normal, inner: Term, exponent: Poly) -> Poly:
@@ -283,7 +294,8 @@ def tail(self: Normal, atom: Term) -> tuple[Mono, int | Fraction, Term] | None:
 def reduce(self: Normal, mono: Mono) -> Poly:
     """u^e times the leading monomial of u is u^(e+1) minus the rest, for e < 0: numerators below denominators."""
     for a, e in mono:
-        if a.op == "pow" and a.args[0] is MINUS_ONE and not isinstance(e, Term) and not 0 <= e < 2:
+        parity = a.op == "pow" and a.args[0] is MINUS_ONE and e != 1
+        if parity and isinstance(e, int) and exponents.integral(self, self.poly(a.args[1])):
             return self.finish(frozenset(mono - {(a, e)} | ({(a, 1)} if e % 2 else set())))
     halved = special.halves(self, mono)
     if halved is not None:

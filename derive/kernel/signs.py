@@ -6,9 +6,11 @@ Judged on terms as written, since |x| + c or 1 + (x - y)**2 are plainly positive
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from derive.kernel import sums
+from derive.kernel.poly import key
 from derive.term import MINUS_ONE, NONLOCAL, TRUE, Term, add, neg, negation, replace_variable, size, subterms
 
 if TYPE_CHECKING:
@@ -59,6 +61,9 @@ def sign(nf: Normal, term: Term) -> int:
         nf.signs[term] = ANY  # a term that is asked about while it is being judged: nothing known
         found = _form(nf, term)
         if found & (found - 1) and term.op != "num":  # more than one sign left
+            for fact in nf.facts.get(key(term)[0], ()):  # what is said of it outright, before anything asks again
+                found &= fact.signs if fact.term is term and not fact.guards else ANY
+            nf.signs[term] = found or ANY
             plain = nf.canonical(term)
             found &= nf.facts_about(term) if plain is term else sign(nf, plain)
             found = found or ANY
@@ -216,11 +221,28 @@ def difference(condition: Term) -> Term:
     return add(left, neg(right)) if not (right.op == "num" and right.value == 0) else left
 
 
+@lru_cache(maxsize=4096)
+def _atoms(term: Term) -> frozenset[Term] | None:
+    """What may be an atom of the term's normal form; None for a term that is not to be normalised to judge a sign.
+
+    A filter opens a case of its own, in which the same sign would be asked for again. And a form should not be asked
+    for without need, since it may be in the making.
+    """
+    if any(t.bound and t.args[1] is not TRUE for t in subterms(term)):
+        return None
+    terms = term.args if term.op == "add" else (term,)
+    factors = [f for t in terms for f in (t.args if t.op == "mul" else (t,))]
+    return frozenset(factors) | frozenset(f.args[0] for f in factors if f.op == "pow")
+
+
 def order_part(nf: Normal, term: Term) -> int:
     """What the nonnegative facts say of a polynomial, each subtracted once with a positive factor: q = c f + rest."""
     target = nf.poly(term)
     result = ANY
     for fact in nf.order_facts():
+        atoms = _atoms(fact.term)
+        if atoms is None or not any(all(a in atoms for a, _ in m) for m in target if m):
+            continue
         known = nf.poly(fact.term)
         for mono, c in known.items():
             if mono and mono in target:

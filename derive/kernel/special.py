@@ -117,7 +117,7 @@ def arctangent(nf: Normal, u: Poly) -> Poly:
     if u and leading(u) < 0:
         return scaled(arctangent(nf, scaled(u, -1)), -1)
     root: Mono = frozenset({(THIRD, Fraction(1, 2))})
-    known = (
+    known: tuple[tuple[Poly, int | Fraction], ...] = (
         ({}, 0),
         ({UNIT: 1}, Fraction(1, 4)),
         ({root: 1}, Fraction(1, 3)),
@@ -133,7 +133,7 @@ def gamma(nf: Normal, name: str, u: Poly) -> Poly:
     """lgamma, digamma or trigamma of u: f(u) = f(u - 1) + step where u - 1 > 0."""
     total: Poly = {}
     value = constant(u)
-    steps = MAX_STEPS if value is None else MAX_NUMBER
+    steps = MAX_STEPS if value is None else MAX_NUMBER if value <= MAX_NUMBER else 0
     below = add_to(dict(u), {UNIT: 1}, -1)
     while steps and sign(nf, nf.term(below)) == POS:
         add_to(total, _step(nf, name, below))

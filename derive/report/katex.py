@@ -1,4 +1,4 @@
-"""KaTeX, as it lies in the templates: formulas rendered when a page is built, its fonts, style and script for the page."""
+"""KaTeX, as it lies in the templates: formulas laid out when a page is built; fonts, style and script for the page."""
 
 from __future__ import annotations
 
@@ -15,11 +15,19 @@ from typing import Any
 from derive.paths import template_dir
 
 # An unknown macro, a formula that does not end or one that asks for a link stops the build instead of reaching a page.
-_OPTIONS = {"strict": "error", "throwOnError": True, "trust": False, "maxExpand": 1000, "maxSize": 50}
+_REFUSED = "#abad1d"  # the colour of what KaTeX only marks
+_OPTIONS = {
+    "strict": "error",
+    "throwOnError": True,
+    "errorColor": _REFUSED,
+    "trust": False,
+    "maxExpand": 1000,
+    "maxSize": 50,
+}
 # Fonts by name, with family, weight and style; the first ones every page needs.
 _ALWAYS = ("Main-Regular", "Math-Italic", "Size1-Regular", "Size2-Regular", "Size3-Regular", "Size4-Regular")
 _SOMETIMES = {
-    "AMS-Regular": ("amsrm", "mathbb"),
+    "AMS-Regular": ("amsrm", "mathbb", "hbar"),
     "Main-Bold": ("mathbf", "textbf"),
     "Main-Italic": ("mathit", "textit"),
     "Caligraphic-Regular": ("mathcal",),
@@ -55,10 +63,9 @@ def style() -> str:
     return re.sub(r"@font-face\{.*?\}", "", (folder() / "katex.min.css").read_text(encoding="utf-8"))
 
 
-def fonts(classes: Iterable[str] | None = None) -> str:
-    """Style rules with the fonts that these classes of KaTeX's need inside; all of them where no classes are given."""
-    used = None if classes is None else frozenset(classes)
-    names = [*_ALWAYS, *(n for n, wanted in _SOMETIMES.items() if used is None or not used.isdisjoint(wanted))]
+def fonts(used: frozenset[str]) -> str:
+    """Style rules with the fonts inside that these classes of KaTeX's, or macros, need."""
+    names = [*_ALWAYS, *(name for name, wanted in _SOMETIMES.items() if not used.isdisjoint(wanted))]
     return "".join(map(_face, names))
 
 
@@ -78,6 +85,11 @@ def classes_of(rendered: Iterable[Rendered]) -> frozenset[str]:
     return frozenset(c for r in rendered for group in re.findall(r'class="([^"]*)"', r.html) for c in group.split())
 
 
+def macros_of(formulas: Iterable[tuple[str, bool]]) -> frozenset[str]:
+    """The macros that formulas use."""
+    return frozenset(macro for tex, _ in formulas for macro in re.findall(r"\\([A-Za-z]+)", tex))
+
+
 @cache
 def _engine() -> Any:
     """KaTeX in a JavaScript engine; None where there is none."""
@@ -90,8 +102,8 @@ def _engine() -> Any:
     context.eval(f"var self = this;{script()}")
     # The engine loses a string that was put together piece by piece; what JSON.stringify returns is whole.
     context.eval(
-        "function render(tex, display, output, options) {"
-        "  const all = Object.assign(JSON.parse(options), {displayMode: display, output: output});"
+        "function render(tex, display, options) {"
+        "  const all = Object.assign(JSON.parse(options), {displayMode: display, output: 'htmlAndMathml'});"
         "  try { return JSON.stringify([katex.renderToString(tex, all), null]); }"
         "  catch (problem) { return JSON.stringify([null, String(problem.message)]); } }"
     )
@@ -108,19 +120,20 @@ def rendered(formulas: Sequence[tuple[str, bool]]) -> list[Rendered] | None:
         return None
     options = json.dumps(_OPTIONS)
 
-    def one(tex: str, display: bool, output: str) -> str:
-        html, problem = json.loads(render(tex, display, output, options))
-        if problem is not None:
-            raise BadFormula(f"{problem}: {tex}")
-        return str(html)
+    def one(tex: str, display: bool) -> Rendered:
+        html, problem = json.loads(render(tex, display, options))
+        if problem is not None or _REFUSED in html:
+            raise BadFormula(f"{problem or 'KaTeX refuses a part of it'}: {tex}")
+        return _apart(html)
 
-    return [Rendered(one(tex, d, "html"), _bare(one(tex, d, "mathml"))) for tex, d in formulas]
+    return [one(tex, display) for tex, display in formulas]
 
 
-def _bare(html: str) -> str:
-    """The MathML element alone, without the LaTeX that KaTeX keeps in it."""
-    found = re.search(r"<math .*</math>", html, re.DOTALL)
+def _apart(html: str) -> Rendered:
+    """The layout and the MathML of what KaTeX wrote, the latter without the LaTeX that KaTeX keeps in it."""
+    found = re.search(r'<span class="katex-mathml">(<math .*?</math>)</span>', html, re.DOTALL)
     if found is None:
         raise BadFormula("KaTeX wrote no MathML")
-    bare = re.sub(r"<annotation [^>]*>.*?</annotation>|</?semantics>", "", found[0], flags=re.DOTALL)
-    return bare.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+    bare = re.sub(r"<annotation [^>]*>.*?</annotation>|</?semantics>", "", found[1], flags=re.DOTALL)
+    bare = bare.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+    return Rendered(html[: found.start()] + html[found.end() :], bare)

@@ -68,6 +68,10 @@ class Page:
         """A line of prose."""
         return Markup(prose.html_line(prose.inlines(text), self._prose))
 
+    def label(self, text: str) -> Markup:
+        """A line of prose that is itself a link: none of its parts is."""
+        return Markup(prose.html_line(prose.inlines(text, prose.PLAIN), self._prose))
+
     def blocks(self, text: str) -> Markup:
         """A docstring."""
         return Markup(prose.html(text, self._prose))
@@ -81,20 +85,18 @@ class Page:
         if not formulas:
             return _assembled(body, title, style, scripts, "")
         laid_out = katex.rendered(formulas)
+        text = [escape.html(text) for text in self.texts.values()]
         if laid_out is None:
-            faces, plain = katex.fonts(), [escape.html(text) for text in self.texts.values()]
-            scripts = (katex.script(), *scripts)
-            data = _data("formulas", json.dumps(formulas))
-        else:
-            faces, plain = katex.fonts(katex.classes_of(laid_out)), [r.mathml for r in laid_out]
-            data = _data("layouts", _packed([_without_styles(r.html) for r in laid_out]))
-        sheet = faces + katex.style() + style
-        page = _assembled(_filled(body, plain), title, sheet, scripts, data)
-        if len(page.encode()) > LARGEST and laid_out is not None:  # the MathML goes where the layouts are
-            plain = [escape.html(text) for text in self.texts.values()]
-            data = _data("layouts", _packed([_spoken(r) for r in laid_out]))
-            page = _assembled(_filled(body, plain), title, sheet, scripts, data)
-        return page
+            sheet = katex.fonts(katex.macros_of(formulas)) + katex.style() + style
+            data = _data("formulas", json.dumps(formulas)) + _data("katex", _packed(katex.script()))
+            return _assembled(_filled(body, text), title, sheet, scripts, data, katex.script())
+        sheet = katex.fonts(katex.classes_of(laid_out)) + katex.style() + style
+        data = _data("layouts", _packed(json.dumps([_without_styles(r.html) for r in laid_out])))
+        page = _assembled(_filled(body, [r.mathml for r in laid_out]), title, sheet, scripts, data)
+        if len(page.encode()) <= LARGEST:
+            return page
+        data = _data("layouts", _packed(json.dumps([_spoken(r) for r in laid_out])))  # the MathML goes there
+        return _assembled(_filled(body, text), title, sheet, scripts, data)
 
 
 def asset(name: str) -> str:
@@ -118,8 +120,8 @@ def _spoken(rendered: katex.Rendered) -> str:
     return _without_styles(rendered.html).replace(start, spoken, 1)
 
 
-def _packed(parts: Sequence[str]) -> str:
-    return base64.b64encode(gzip.compress(json.dumps(parts).encode(), 9, mtime=0)).decode()
+def _packed(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
 def _data(name: str, content: str) -> str:
@@ -131,11 +133,12 @@ def _hash(content: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
 
 
-def _assembled(body: str, title: str, style: str, scripts: Sequence[str], data: str) -> str:
+def _assembled(body: str, title: str, style: str, scripts: Sequence[str], data: str, packed: str = "") -> str:
+    """The page. `packed` is a script that one of the scripts unpacks."""
     policy = {
         "default-src": "'none'",
         "style-src": _hash(style),
-        "script-src": " ".join(map(_hash, scripts)),
+        "script-src": " ".join(_hash(s) for s in (*scripts, packed) if s),
         "font-src": "data:",
         "base-uri": "'none'",
         "form-action": "'none'",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from derive.report import escape
 from derive.report.formula import safe_formula
 
+PLAIN = 4  # how deep nothing is emphasised or linked any more
 _WINDOW = 2500  # characters in which a mark must be closed
 
 
@@ -163,7 +164,7 @@ def _emphasis(text: str, place: int, deep: int) -> _Found:
     start = place + len(mark)
     end = text.find(mark, start, start + _WINDOW)
     inside = text[start:end]
-    if end < 0 or deep > 3 or not inside or inside[0].isspace() or inside[-1].isspace():
+    if end < 0 or deep >= PLAIN or not inside or inside[0].isspace() or inside[-1].isspace():
         return None
     return Marked(inlines(inside, deep + 1), strong=mark == "**"), end + len(mark)
 
@@ -171,12 +172,12 @@ def _emphasis(text: str, place: int, deep: int) -> _Found:
 def _link(text: str, place: int, deep: int) -> _Found:
     middle = text.find("](", place, place + _WINDOW)
     end = text.find(")", middle, middle + _WINDOW) if middle > 0 else -1
-    if end < 0 or deep > 3 or "[" in text[place + 1 : middle]:
+    if end < 0 or deep >= PLAIN or "[" in text[place + 1 : middle]:
         return None
     address = text[middle + 2 : end]
     if not _ADDRESS.fullmatch(address):
         return None
-    return Marked(inlines(text[place + 1 : middle], deep + 4), address=address), end + 1
+    return Marked(inlines(text[place + 1 : middle], deep + PLAIN), address=address), end + 1
 
 
 _INLINE: dict[str, Callable[[str, int, int], _Found]] = {

@@ -101,6 +101,7 @@ def _environment(name: str) -> Environment:
         listing=lambda text: Markup(form.listing(text)),
         address=lambda text: Markup(quote(text)),
         counted=words.counted,
+        broken=lambda text: Markup(form.escape(text).replace("_", "_<wbr>")),
         sentence=lambda text: text[:1].upper() + text[1:],
         mark=lambda verdict: Markup(words.MARKS[verdict][form.mark]),
         promise=lambda verdict: words.PROMISES[verdict],
@@ -157,7 +158,7 @@ def render_index(documents: tuple[Document, ...], form: str = "md") -> str:
     page = Page()
     environment = _environment(form).overlay()
     if form == "html":
-        environment.filters = environment.filters | {"line": page.line}
+        environment.filters = environment.filters | {"label": page.label}
     text = environment.get_template(f"index.{form}.j2").render(
         documents=documents,
         verdict=min((d.verdict for d in documents), key=ORDER.index, default="undecided"),

@@ -187,6 +187,7 @@ def _div(x: Explicit, term: Term, env: Env) -> sympy.Expr:
     top, bottom = (x.value(a, env) for a in term.args)
     if bottom.is_zero:
         raise Undefined("division by zero")
+    x.path.bottoms.append(bottom)  # SymPy cancels z/z before a hypothesis says that z is 0
     return top / bottom
 
 
@@ -335,6 +336,8 @@ def _cmp(x: Explicit, term: Term, env: Env) -> bool:
 
 def _holds(x: Explicit, term: Term, env: Env) -> bool:
     bit = x.value(term.args[0], env)
+    for change in reversed(x.shift):  # the bit that stands there once the entries are replaced, from the inside out
+        bit = bit.xreplace(change)
     return x.path.bit(bit) if isinstance(bit, Bit) else x.sign(bit) != 0
 
 

@@ -42,6 +42,7 @@ class Path:
     trail: list[tuple[int, int]] = field(default_factory=list)  # (choice, number of options)
     chosen: dict[Any, Any] = field(default_factory=dict)
     signs: list[tuple[sympy.Expr, int]] = field(default_factory=list)  # what the run assumed
+    bottoms: list[Any] = field(default_factory=list)  # what has been divided by
     equal: dict[sympy.Expr, sympy.Expr] = field(default_factory=dict)  # symbols that it fixed
 
     def choose(self, key: Any, options: tuple[Any, ...]) -> Any:

@@ -169,6 +169,7 @@ class Sides:
     signs: list[tuple[sympy.Expr, int]]
     unsolved: list[sympy.Expr] = field(default_factory=list)  # zero by hypothesis, but not solved for anything
     laws: list[sympy.Expr] = field(default_factory=list)  # not negative, for the laws to exist
+    bottoms: list[sympy.Expr] = field(default_factory=list)  # not zero, for the quotients to exist
 
     @property
     def difference(self) -> sympy.Expr:
@@ -238,7 +239,7 @@ class _Trial:
             right: sympy.Expr | None = x.value(condition.args[1], env)
         except Undefined:
             right = None
-        return Sides(left, right, dict(path.equal), list(path.signs), unsolved, list(laws_exist(x)))
+        return Sides(left, right, dict(path.equal), list(path.signs), unsolved, list(laws_exist(x)), list(path.bottoms))
 
     def _assume(self, x: Explicit, hypothesis: Term, fixed: Env, unsolved: list[sympy.Expr]) -> None:
         """Make the path one on which the hypothesis holds, for all values of its letters but the fixed ones."""
@@ -342,7 +343,7 @@ class _Trial:
         symbols |= {s for v in sides.equal.values() for s in v.free_symbols} | {
             s for e, _ in sides.signs for s in e.free_symbols
         }
-        symbols |= {s for e in sides.laws for s in e.free_symbols}
+        symbols |= {s for e in (*sides.laws, *sides.bottoms) for s in e.free_symbols}
         symbols -= set(sides.equal)
         rng = Random(len(symbols))
         wanted = POINTS if any(s.is_integer for s in symbols) else 1  # numbers from a few may coincide by chance
@@ -357,6 +358,8 @@ class _Trial:
                 return Verdict(False, reason)
             gap, scale = values[0] - values[1], 1 + abs(values[0]) + abs(values[1])  # type: ignore[operator,arg-type]
             side = 0 if abs(gap) < SMALL * scale else 1 if gap > 0 else -1
+            if side == 0 and relation != "==" and not self._zero(sides):
+                return None  # too close to call
             if side not in SIGNS[relation]:
                 return Verdict(False, f"{reason} at {_shown(point)}")
             wanted -= 1
@@ -410,6 +413,10 @@ def _meets(sides: Sides, point: Mapping[sympy.Symbol, sympy.Expr]) -> bool:
         if number is None or (symbol.is_positive and number <= 0) or (symbol.is_nonnegative and number < 0):
             return False
         if symbol.is_integer and abs(number - round(number)) > SMALL:
+            return False
+    for expression in sides.bottoms:
+        number = _number(expression.xreplace(dict(sides.equal)), point)
+        if number is None or abs(number) < SMALL:
             return False
     for expression in sides.laws:
         number = _number(expression.xreplace(dict(sides.equal)), point)

@@ -1,0 +1,1 @@
+"""Someone's implementation against a verified formula: inputs, bounds, verdicts, causes, messages."""

@@ -1,0 +1,246 @@
+"""What is said about a check: a first line that stands alone, then input, values, cause, and how to see it again."""
+
+from __future__ import annotations
+
+import decimal as decimals
+import json
+import math
+import shlex
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from derive.evidence.measure import shortest
+from derive.guard.calling import Function
+from derive.guard.check import Outcome, ulps
+from derive.guard.compare import Finding, allowance
+from derive.language.errors import printable
+
+MAX_SHOWN = 24  # numbers of one array
+SCHEMA = 1
+
+
+def text(outcome: Outcome) -> str:
+    """The whole message, several lines for a failure and one for a success."""
+    return failure(outcome) if outcome.finding is not None else success(outcome)
+
+
+def success(outcome: Outcome) -> str:
+    o = outcome
+    if o.nothing_checked:
+        return f"nothing was checked: the formula `{o.target.name}` promises nothing at any input in {o.modes.dtype}"
+    left = f", {o.open} left open" if o.open else ""
+    closest = f"the largest error is {o.closest:.2g} of what is allowed"
+    return (
+        f"within bounds: {o.components - o.open} components of {o.cases} inputs in {o.modes.dtype}{left}; {closest}"
+        f" (seed {o.seed}){_modes(o)}{_unproved(o)}"
+    )
+
+
+def failure(outcome: Outcome) -> str:
+    o, f = outcome, outcome.finding
+    assert f is not None
+    lines = [headline(o)]
+    if o.cause is not None:
+        lines.append(f"  {o.cause.kind}: {printable(o.cause.text)}" if o.cause.kind != "unknown" else f"  cause: {o.cause.text}")
+    if f.kind not in ("raises", "shape", "dtype"):
+        lines += _numbers(o, f)
+    lines.append(f"  found in the inputs {o.found_in!r}; {o.failing} of {o.cases} inputs fail")
+    lines += _input(o, f)
+    lines += [f"  {note}" for note in (_modes(o)[2:], _unproved(o)[2:]) if note]
+    lines.append(f"  reproduce: {reproduce(o)}")
+    lines.append(f"  formula: {printable(o.target.formula)}  sha256:{o.target.digest[:12]}  (derive show {_shown_name(o)})")
+    return "\n".join(lines)
+
+
+def headline(o: Outcome) -> str:
+    """The first line: what differs, by how much, in which dtype."""
+    f = o.finding
+    assert f is not None
+    name = f"the {'verified ' if o.target.verdict in (None, 'proved') else ''}formula `{o.target.name}`"
+    if f.kind == "raises":
+        return f"your function fails where {name} has a value: {printable(f.detail)}"
+    if f.kind in ("shape", "dtype"):
+        return f"your function disagrees with {name} about the {f.kind}: {f.detail}"
+    at = f" at index {f.place}" if f.place else ""
+    many = f" ({f.over} of {f.count} components)" if f.count > 1 else ""
+    if f.kind == "nan":
+        return f"your function gives nan{at}{many} in {o.modes.dtype}, where {name} has a finite value"
+    if f.kind == "infinite":
+        return f"your function gives an infinity{at}{many} in {o.modes.dtype}, where {name} has a finite value"
+    if f.kind == "spurious":
+        return f"your function does not give {o.modes.undefined}{at}{many}, where {name} has no value"
+    if o.exact is not None and not o.exact.exact:
+        assert f.result is not None and f.expected is not None
+        got, allowed = float(f.result[f.place]), float(allowance(f.expected, o.modes)[f.place])
+        return f"your function gives {got:.3g}{at}, where {name} is 0 (allowed {allowed:.2g}) in {o.modes.dtype}"
+    off, allowed = _in_ulp(o, f)
+    return f"your function differs from {name} by {off} ulp (allowed {allowed}) in {o.modes.dtype}"
+
+
+def _in_ulp(o: Outcome, f: Finding) -> tuple[str, str]:
+    """The error of the worst component, and what is allowed there, in ulp of its true value."""
+    assert f.result is not None and f.expected is not None
+    allowed = float(allowance(f.expected, o.modes)[f.place])
+    if o.exact is None:
+        return f"{f.ratio:.4g} times the bound", f"{allowed:.3g}"
+    unit = float(o.modes.form.ulp(o.exact.exact))
+    return _short(ulps(float(f.result[f.place]), o.exact, o.modes)), _short(allowed / unit)
+
+
+def decimal(value: Fraction, digits: int = 20) -> str:
+    """The number in decimal, rounded to so many digits."""
+    context = decimals.Context(prec=digits, Emin=-(10**9), Emax=10**9)
+    return format(context.divide(decimals.Decimal(value.numerator), decimals.Decimal(value.denominator)).normalize(context), "")
+
+
+def _short(value: float) -> str:
+    if not math.isfinite(value):
+        return "infinitely many"
+    return f"{value:.3g}" if value < 100 or value >= 1e7 else f"{value:.0f}"
+
+
+def _numbers(o: Outcome, f: Finding) -> list[str]:
+    """Yours, the nearest number, the exact value with its radius, errors, and what plain NumPy gives."""
+    assert f.result is not None and f.expected is not None
+    form = o.modes.form
+    got = float(f.result[f.place])
+    allowed = float(allowance(f.expected, o.modes)[f.place])
+    lines = [f"  worst at index {f.place}" + f": {f.over} of {f.count} outputs over the limit ({100 * f.over / max(f.count, 1):.1f}%)"]
+    if o.exact is None:
+        return [*lines, f"  yours    {shortest(got, form)} = {got.hex()}"]
+    exact = o.exact
+    value = decimal(exact.exact)
+    lines.append(
+        f"  yours    {shortest(got, form)}     nearest {shortest(exact.nearest, form)}     exact {value} (+- {float(exact.radius):.1e})"
+    )
+    lines.append(f"           hex: {got.hex()}, {exact.nearest.hex()}")
+    if math.isfinite(got):
+        gap = abs(got - float(exact.exact))
+        relative = f"   rel err {gap / abs(float(exact.exact)):.2e}" if exact.exact and float(exact.exact) else ""
+        base = "" if o.baseline is None else f"   |  baseline (plain NumPy {o.modes.dtype}, same input): {_short(o.baseline)} ulp"
+        lines.append(f"  abs err {gap:.2e}{relative}{base}")
+        unit = float(form.ulp(exact.exact))
+        rule = f"ulp={o.modes.ulp:g}" if o.modes.ulp is not None else "from dtype, sizes and condition"
+        in_u = allowed / (2.0**-form.precision * abs(float(exact.exact))) if float(exact.exact) else math.inf
+        size = f" = {in_u:.3g} u of the exact value" if math.isfinite(in_u) else ""
+        lines.append(f"  allowed  {allowed:.2e} = {_short(allowed / unit)} ulp{size} ({rule}; u = 2**-{form.precision})")
+    return lines
+
+
+def _input(o: Outcome, f: Finding) -> list[str]:
+    """The input: sizes, then each array in decimal and exactly."""
+    sizes = ", ".join(f"{axis} = {f.case.sizes[axis]}" for axis in o.target.axes)
+    lines = [f"  sizes    {sizes}" + (f", batch = {len(f.case.rows)}" if f.case.batched else "")]
+    for number, row in enumerate(f.case.rows):
+        which = f"[{number}]" if f.case.batched else ""
+        for name, index in row.indices.items():
+            lines.append(f"  input    {name}{which} = {index}")
+        for name, array in row.arrays.items():
+            if array.size > MAX_SHOWN:
+                lines.append(f"  input    {name}{which}: {array.shape} numbers, see the command below")
+                continue
+            lines.append(f"  input    {name}{which} = {_listed(array, lambda x: shortest(x, o.modes.form))}")
+            if array.dtype.kind not in "iub" and not np.array_equal(array, np.rint(array.astype(float))):
+                lines.append(f"           hex: {_listed(array, float.hex)}")
+    if f.case.layout != "contiguous":
+        lines.append(f"  memory   {f.case.layout}: it does not fail with contiguous arrays")
+    return lines
+
+
+def _listed(array: np.ndarray, show: Any) -> str:
+    if array.ndim == 0:
+        return str(int(array)) if array.dtype.kind in "iub" else str(show(float(array)))
+    return "[" + ", ".join(_listed(part, show) for part in array) + "]"
+
+
+def _modes(o: Outcome) -> str:
+    said = o.modes.spoken()
+    return f"; modes: {', '.join(said)}" if said else ""
+
+
+def _unproved(o: Outcome) -> str:
+    return "" if o.target.verdict in (None, "proved") else f"; beware: the formula itself is {o.target.verdict}, not proved"
+
+
+def _shown_name(o: Outcome) -> str:
+    return o.target.name if o.target.verdict is not None else o.target.name.split(".")[0]
+
+
+# -- to see it again ---------------------------------------------------------------------------------------------------
+
+
+def at(finding: Finding) -> dict[str, Any]:
+    """The input of a finding as plain data, exactly: what `at=` and `--at` take."""
+    rows = [_data(row) for row in finding.case.rows]
+    if not finding.case.batched:
+        return rows[0]
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _data(row: Any) -> dict[str, Any]:
+    def nested(array: np.ndarray) -> Any:
+        if array.ndim == 0:
+            return int(array) if array.dtype.kind in "iub" else _exact(float(array))
+        return [nested(part) for part in array]
+
+    return {**{n: nested(a) for n, a in row.arrays.items()}, **row.indices}
+
+
+def _exact(value: float) -> Any:
+    return int(value) if value == int(value) and abs(value) < 2**31 and not (value == 0 and math.copysign(1, value) < 0) else value.hex()
+
+
+def function_name(function: Function) -> str | None:
+    """MODULE:FUNCTION of a function that can be imported by that name."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+    return None if not module or not name or module == "__main__" or "<" in name else f"{module}:{name}"
+
+
+def reproduce(o: Outcome) -> str:
+    """A command, or for a function without an importable name a call, that runs the same check again."""
+    assert o.finding is not None
+    name = function_name(o.call.function)
+    large = sum(a.size for row in o.finding.case.rows for a in row.arrays.values()) > 4 * MAX_SHOWN
+    given = None if large or o.finding.case.layout != "contiguous" else at(o.finding)
+    m = o.modes
+    if name is None:
+        options = [f'dtype="{m.dtype}"', f"seed={o.seed}"] + ([f"at={given}"] if given else [])
+        return f'assert_implements(your_function, "{o.target.name}", {", ".join(options)})'
+    words = ["derive", "test", name, o.source or o.target.name, "--dtype", m.dtype, "--seed", str(o.seed)]
+    for option, value in (
+        ("--ulp", m.ulp), ("--inside", m.inside), ("--batch", len(o.finding.case.rows) if o.finding.case.batched else None),
+        ("--reduction", m.reduction if m.reduction != "none" else None), ("--ignore-index", m.ignore_index),
+        ("--undefined", m.undefined if m.undefined != "any" else None),
+    ):  # fmt: skip
+        words += [option, str(value)] if value is not None else []
+    words += ["--flush"] if m.flush else []
+    words += ["--at", json.dumps(given)] if given else []
+    return " ".join(shlex.quote(w) for w in words)
+
+
+def data(o: Outcome) -> dict[str, Any]:
+    """The outcome as `derive test --json` prints it."""
+    found: dict[str, Any] | None = None
+    if o.finding is not None:
+        f = o.finding
+        got = float(f.result[f.place]) if f.result is not None and f.kind not in ("raises", "shape", "dtype") else None
+        off = ulps(got, o.exact, o.modes) if got is not None and o.exact is not None else None
+        found = {
+            "kind": f.kind, "detail": f.detail, "index": list(f.place), "sizes": f.case.sizes, "input": at(f),
+            "inputs": o.found_in, "over": f.over, "components": f.count,
+            "yours": None if got is None else got.hex(), "ulp": off if off is None or math.isfinite(off) else None,
+            "exact": None if o.exact is None else decimal(o.exact.exact),
+            "radius": None if o.exact is None else float(o.exact.radius),
+            "allowed": float(allowance(f.expected, o.modes)[f.place]) if f.kind == "error" and f.expected is not None else None,
+            "baseline_ulp": o.baseline if o.baseline is None or math.isfinite(o.baseline) else None,
+            "cause": None if o.cause is None else {"kind": o.cause.kind, "text": o.cause.text, "mistake": o.cause.mistake},
+            "reproduce": reproduce(o),
+        }  # fmt: skip
+    return {
+        "schema": SCHEMA, "formula": o.target.formula, "quantity": o.target.name, "verdict": o.target.verdict,
+        "sha256": o.target.digest, "dtype": o.modes.dtype, "modes": o.modes.spoken(), "seed": o.seed,
+        "ok": o.ok and not o.nothing_checked, "cases": o.cases, "components": o.components, "open": o.open,
+        "closest": o.closest, "failing": o.failing, "finding": found, "message": text(o), "seconds": round(o.seconds, 3),
+    }  # fmt: skip

@@ -1,0 +1,188 @@
+"""Means under a normal or a uniform law: powers times exponentials, behind indicators of a half-line or an interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb, perm
+from typing import TYPE_CHECKING
+
+from derive.kernel import sums
+from derive.kernel.poly import UNIT, Mono, Poly, add_to, scaled
+from derive.kernel.signs import NEG, POS, ZERO, sign
+from derive.term import ONE, PI, TWO, Term, add, div, fn, mul, neg, num, power
+
+if TYPE_CHECKING:
+    from derive.kernel.normal import Normal
+
+
+@dataclass(frozen=True)
+class Shape:
+    """z^power exp(tilt z + square z^2), behind indicators [a z + b > 0] and perhaps of a point."""
+
+    power: int
+    tilt: Poly
+    square: Poly
+    above: tuple[tuple[Poly, Poly], ...]
+    point: bool
+
+
+def shape_of(nf: Normal, group: Mono, z: Term) -> Shape | None:
+    powers, above, point = 0, [], False
+    exponent: dict[int, Poly] = {1: {}, 2: {}}
+    for a, e in group:
+        if a is z and isinstance(e, int) and e > 0:
+            powers = e
+        elif a.op == "fn" and a.value == "exp" and not isinstance(e, Term):
+            parts = _by_degree(nf.poly(a.args[0]), z)
+            if parts is None or not set(parts) <= {1, 2}:
+                return None
+            for degree, part in parts.items():
+                add_to(exponent[degree], part, e)
+        elif a.op == "where" and a.args[0].value in (">", "==") and e == 1:
+            parts = _by_degree(nf.poly(a.args[0].args[0]), z)
+            if parts is None or not set(parts) <= {0, 1} or 1 not in parts:
+                return None
+            if a.args[0].value == "==":
+                point = True
+                if sign(nf, nf.term(parts[1])) & ZERO:
+                    return None
+            else:
+                above.append((parts[1], parts.get(0, {})))
+        else:
+            return None
+    return Shape(powers, exponent[1], exponent[2], tuple(above), point)
+
+
+def _by_degree(poly: Poly, z: Term) -> dict[int, Poly] | None:
+    """The coefficients of a polynomial in z; None where it is none."""
+    parts: dict[int, Poly] = {}
+    for mono, c in poly.items():
+        degree = dict(mono).get(z, 0)
+        rest = frozenset(p for p in mono if p[0] is not z)
+        if not isinstance(degree, int) or degree < 0 or any(z in sums.atoms_inside(t) for p in rest for t in _terms(p)):
+            return None
+        parts.setdefault(degree, {})[rest] = c
+    return parts
+
+
+def _terms(pair: tuple[Term, object]) -> tuple[Term, ...]:
+    return tuple(t for t in pair if isinstance(t, Term))
+
+
+def _ends(nf: Normal, shape: Shape) -> tuple[list[Term], list[Term]] | None:
+    """What z must be above and below for the indicators to be 1."""
+    lower: list[Term] = []
+    upper: list[Term] = []
+    for slope, constant in shape.above:
+        signs = sign(nf, nf.term(slope))
+        if signs not in (POS, NEG):
+            return None
+        end = nf.term(scaled(nf.mul(constant, nf.power(slope, {UNIT: -1})), -1))
+        (lower if signs == POS else upper).append(end)
+    return lower, upper
+
+
+def normal(nf: Normal, shape: Shape, mean: Term, variance: Term) -> Poly | None:
+    """exp(t z + s z^2) moves the mean and scales the variance; an indicator leaves a part of the moments."""
+    ends = _ends(nf, shape)
+    if ends is None or len(ends[0]) > 1 or len(ends[1]) > 1:
+        return None
+    if (shape.above or shape.point) and sign(nf, variance) != POS:
+        return None
+    if shape.point:
+        return {}
+    tilt, square = nf.term(shape.tilt), nf.term(shape.square)
+    scale = add(mul(tilt, mean), div(mul(power(tilt, TWO), variance), TWO))
+    plain, mean = mean, add(mean, mul(tilt, variance))
+    if shape.square:
+        room = add(ONE, neg(mul(TWO, square, variance)))
+        if sign(nf, room) != POS and sign(nf, nf.canonical(room)) != POS:  # else the mean is infinite
+            return None
+        scale = div(add(scale, mul(square, power(plain, TWO))), room)
+        mean, variance = div(mean, room), div(variance, room)
+        factor = nf.mul(nf.poly(fn("exp", scale)), nf.power(nf.poly(room), {UNIT: Fraction(-1, 2)}))
+    else:
+        factor = nf.poly(fn("exp", scale))
+    whole = moment(nf, shape.power, [nf.poly(mean), nf.poly(variance)])
+    lower, upper = (_beyond(nf, mean, variance, shape.power, end[0]) if end else None for end in ends)
+    if lower is not None and upper is not None:
+        gap = sign(nf, nf.canonical(add(ends[1][0], neg(ends[0][0]))))
+        if gap & NEG and gap & POS:
+            return None
+        whole = {} if not gap & POS else add_to(dict(lower), upper, -1)
+    elif lower is not None:
+        whole = lower
+    elif upper is not None:
+        whole = add_to(dict(whole), upper, -1)
+    return nf.mul(factor, whole)
+
+
+def _beyond(nf: Normal, mean: Term, variance: Term, k: int, end: Term) -> Poly:
+    """E(z^k [z > end]) for a normal z, by the moments of z - end."""
+    total: Poly = {}
+    for j in range(k + 1):
+        part = mul(power(end, num(k - j)), _half_moment(add(mean, neg(end)), variance, j))
+        add_to(total, nf.poly(part), comb(k, j))
+    return total
+
+
+def uniform(nf: Normal, shape: Shape, low: Term, high: Term) -> Poly | None:
+    """The integral of a power times an exponential over a part of an interval, by its length."""
+    ends = _ends(nf, shape)
+    length = nf.canonical(add(high, neg(low)))
+    if ends is None or shape.square or sign(nf, length) != POS:
+        return None
+    if shape.point:
+        return {}
+    tilt = nf.term(shape.tilt)
+    if shape.tilt and sign(nf, tilt) & ZERO:
+        return None
+    bottom, top = nf.canonical(low), nf.canonical(high)
+    for inner, turned in ((ends[0], 1), (ends[1], -1)):
+        for end in inner:
+            outer = bottom if turned == 1 else top
+            gap = sign(nf, nf.term(scaled(nf.poly(add(end, neg(outer))), turned)))
+            if gap & NEG and gap & POS:
+                return None
+            if gap & POS:
+                bottom, top = (end, top) if turned == 1 else (bottom, end)
+    left = sign(nf, nf.canonical(add(top, neg(bottom))))
+    if left & NEG and left & POS:
+        return None
+    if not left & POS:
+        return {}
+    gap_poly = add_to(dict(_primitive(nf, shape, top)), _primitive(nf, shape, bottom), -1)
+    return nf.mul(gap_poly, nf.power(nf.poly(length), {UNIT: -1}))
+
+
+def _primitive(nf: Normal, shape: Shape, z: Term) -> Poly:
+    """The integral of z^k exp(c z), by parts where c is not 0."""
+    k = shape.power
+    if not shape.tilt:
+        return nf.poly(div(power(z, num(k + 1)), num(k + 1)))
+    c = nf.term(shape.tilt)
+    terms = [mul(num((-1) ** j * perm(k, j)), power(z, num(k - j)), power(c, num(-j - 1))) for j in range(k + 1)]
+    return nf.poly(mul(fn("exp", mul(c, z)), add(*terms)))
+
+
+def _half_moment(mean: Term, variance: Term, k: int) -> Term:
+    """E(u^k [u > 0]) for a normal u, by parts: I_k = mu I_(k-1) + (k - 1) v I_(k-2)."""
+    deviation = fn("sqrt", variance)
+    rows = [div(add(ONE, fn("erf", div(mean, mul(deviation, fn("sqrt", TWO))))), TWO)]
+    density = div(fn("exp", neg(div(power(mean, TWO), mul(TWO, variance)))), fn("sqrt", mul(TWO, PI)))
+    rows.append(add(mul(mean, rows[0]), mul(deviation, density)))
+    for p in range(2, k + 1):
+        rows.append(add(mul(mean, rows[p - 1]), mul(num(p - 1), variance, rows[p - 2])))
+    return rows[k]
+
+
+def moment(nf: Normal, k: int, cumulants: list[Poly]) -> Poly:
+    """The k-th raw moment from cumulants, those beyond the list being 0."""
+    rows: list[Poly] = [{UNIT: 1}]
+    for n in range(1, k + 1):
+        total: Poly = {}
+        for r in range(1, min(n, len(cumulants)) + 1):
+            add_to(total, nf.mul(cumulants[r - 1], rows[n - r]), comb(n - 1, r - 1))
+        rows.append(total)
+    return rows[k]

@@ -1,0 +1,629 @@
+"""Certificates: replayed by the standard library alone, and rejected with step and reason when edited.
+
+An edit is made twice: as it is, when the digest tells; and with the digest made anew, as a forger would, when the
+kernel or the comparison with what it found has to tell.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from derive.engine.certify import certificate_of
+from derive.engine.check import check_theory
+from derive.kernel.certificate import FORMAT, VERSION, Replay, decode, digest, encode, verify, verify_file
+from derive.kernel.proof import Rejected
+from derive.language import loads
+from derive.language.loader import catalogue, load
+from derive.term import alike
+
+ROOT = Path(__file__).resolve().parent.parent
+THEORY = """
+n: axis
+x: real
+z: real[n]
+g: positive[n]
+y: real[n]
+q: random(mean=0, variance=1)[n]
+
+Z = sum(exp(z[k]) for k in n)
+s[i] = exp(z[i]) / Z
+
+
+def normalised():
+    assert sum(s[i] for i in n) == 1
+
+
+def gradient():
+    assume(sum(y[k] for k in n) == 1)
+    assert diff(-sum(y[k] * log(s[k]) for k in n), z[i]) == s[i] - y[i]
+
+
+def twice():
+    weighted = sum(g[k] * s[k] for k in n)
+    assert weighted == sum(s[k] * g[k] for k in n)
+    assert 2 * weighted == 2 * sum(s[k] * g[k] for k in n)
+
+
+def by_lemma():
+    assert x * sum(s[i] for i in n) == x * 1
+
+
+def order():
+    assert exp(x) >= 1 + x
+
+
+def apart():
+    assume(i != j)
+    assert diff(s[i], z[j]) == -s[i] * s[j]
+
+
+def mean():
+    assert Var(sum(q[k] for k in n)) == n
+
+
+def quotient():
+    assert x / x == 1
+
+
+def example():
+    assume(z == [0, 1])
+    assert s[0] < s[1]
+"""
+
+
+@cache
+def made(name: str = "") -> str:
+    """The certificate of a catalogue theory, or of the theory above, as JSON."""
+    theory = load(name) if name else loads(THEORY)
+    return json.dumps(certificate_of(check_theory(theory)))
+
+
+def data(name: str = "") -> Any:
+    """The certificate as data; in the one of the theory above, `by_lemma` is proved by `normalised`."""
+    certificate = json.loads(made(name))
+    if not name:
+        lean_on(claim_of(certificate, "by_lemma"), claim_of(certificate, "normalised"), "normalised", [1])
+        sealed(certificate)
+    return certificate
+
+
+def lean_on(claim: Any, other: Any, theorem: str, path: list[int], letters: list[Any] | None = None) -> None:
+    """Make the proof of a claim one step, by the other claim as a lemma."""
+    claim["context"]["lemmas"] = [
+        {
+            "name": theorem,
+            "theorem": theorem,
+            "claim": 1,
+            "condition": other["claim"],
+            "hypotheses": [],
+            "variables": [],
+        }
+    ]
+    use = {"kind": "lemma", "number": 0, "letters": letters or [], "multiplier": None, "over": []}
+    step = {
+        "rule": "lemma",
+        "path": path,
+        "reverse": False,
+        "after": claim["claim"][-1],
+        "conditions": [],
+        "uses": [use],
+    }
+    claim["proof"] |= {"steps": [step]}
+
+
+def claims(certificate: Any) -> Iterator[tuple[str, Any]]:
+    for theorem in certificate["theorems"]:
+        for claim in theorem["claims"]:
+            yield theorem["name"], claim
+
+
+def claim_of(certificate: Any, theorem: str) -> Any:
+    return next(claim for name, claim in claims(certificate) if name == theorem)
+
+
+def sealed(certificate: Any) -> Any:
+    """The certificate with its digests made anew."""
+    for _, claim in claims(certificate):
+        claim.pop("digest", None)
+        claim["digest"] = digest(claim)
+    certificate["sha256"] = hashlib.sha256(certificate["text"].encode("utf-8", "surrogatepass")).hexdigest()
+    return certificate
+
+
+def failures(certificate: Any) -> list[Replay]:
+    return [r for r in verify(certificate) if not r.ok]
+
+
+# -- replay ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["", *catalogue()])
+def test_certificate_is_accepted(name: str) -> None:
+    found = verify(data(name))
+
+    assert found
+    assert not [r for r in found if not r.ok]
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_certificate_holds_every_proved_claim(name: str) -> None:
+    theory = load(name)
+
+    assert [r.statement for r in verify(data(name))] == [c.statement for t in theory.theorems for c in t.claims]
+
+
+ALONE = """
+    import sys, time
+    class Blocked:
+        def find_spec(self, name, path=None, target=None):
+            outside = name.split(".")[0] not in sys.stdlib_module_names and name.split(".")[0] != "derive"
+            ours = name.split(".")[:2] if name.startswith("derive.") else []
+            if outside or ours and ours[1] not in ("term", "kernel"):
+                raise ImportError(name + " is blocked")
+    sys.meta_path.insert(0, Blocked())
+    outside = "sympy numpy flint mpmath jinja2 click derive.engine derive.language derive.evidence"
+    for module in outside.split():
+        try:
+            __import__(module)
+        except ImportError:
+            continue
+        raise SystemExit(module + " could be imported")
+    from derive.kernel.certificate import verify_file
+    for path in sys.argv[1:]:
+        start = time.process_time()
+        found = verify_file(path)
+        print(len(found), all(r.ok for r in found), time.process_time() - start, path, sep="|")
+"""
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, bool, float]]:
+    """Every certificate of the catalogue, replayed where nothing but the standard library, term and kernel is there."""
+    folder = tmp_path_factory.mktemp("certificates")
+    paths = []
+    for name in catalogue():
+        paths.append(folder / f"{name}.json")
+        paths[-1].write_text(made(name), encoding="utf-8")
+    command = [sys.executable, "-c", textwrap.dedent(ALONE), *map(str, paths)]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert run.returncode == 0, run.stderr
+    rows = [line.split("|") for line in run.stdout.splitlines()]
+    return {Path(path).stem: (int(count), ok == "True", float(seconds)) for count, ok, seconds, path in rows}
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_replay_needs_the_standard_library_alone(name: str, alone: dict[str, tuple[int, bool, float]]) -> None:
+    count, ok, _ = alone[name]
+
+    assert ok
+    assert count > 0
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_replay_takes_no_time(name: str, alone: dict[str, tuple[int, bool, float]]) -> None:
+    """The aim is 50 ms a theory on a quiet machine; ten times as much is allowed, and 2 ms more for each claim."""
+    count, _, seconds = alone[name]
+
+    assert seconds < 0.5 + 0.02 * count
+
+
+def test_terms_survive_encoding() -> None:
+    for name in catalogue():
+        for theorem in load(name).theorems:
+            for c in theorem.claims:
+                assert decode(json.loads(json.dumps(encode(c.condition)))) is c.condition
+
+
+def test_certificate_is_the_same_when_made_again() -> None:
+    assert json.dumps(certificate_of(check_theory(loads(THEORY)))) == made()
+
+
+def test_certificate_says_what_a_second_checker_needs() -> None:
+    """Whole results, paths, one rule a step; derivatives as body, variable, indices; reasons; what names rest on."""
+    certificate = data()
+    proof = claim_of(certificate, "gradient")["proof"]
+    rules = {s["rule"] for s in proof["steps"]}
+    context = claim_of(certificate, "gradient")["context"]
+
+    assert {"quotient_rule", "chain_rule_exp", "kronecker_sifting", "definition"} <= rules
+    assert all({"rule", "path", "reverse", "after", "uses", "conditions"} == set(s) for s in proof["steps"])
+    assert any(c["reason"] for s in proof["steps"] for c in s["conditions"])
+    assert proof["free_letters"] == [["i", "n"]]
+    assert {d["name"]: d["rests_on"] for d in context["definitions"]} == {"Z": ["z"], "s": ["Z", "z"]}
+    assert '["diff", ["def", "s", ["index", "k", "n"]], "z", ["index", "i", "n"]]' in json.dumps(proof)
+    assert claim_of(certificate, "order")["proof"]["lines"][0]["rule"] == "exp_tangent"
+    assert [encode(decode(c)) for c in claim_of(certificate, "quotient")["proof"]["domain"]] == [
+        ["cmp", "!=", ["var", "x"], ["num", "0"]]
+    ]
+
+
+def binders(term: Any) -> Iterator[tuple[list[str], Any]]:
+    if isinstance(term, list) and term and term[0] in ("sum", "prod", "max", "min", "argmax", "all", "any", "at"):
+        at = 2 if term[0] == "at" else 1
+        yield [k[0] for k in term[at]], term[-1:] if term[0] == "at" else term[at + 1 :]
+    for part in term if isinstance(term, list) else ():
+        yield from binders(part)
+
+
+@pytest.mark.parametrize("name", ["", "softmax", "cross_entropy", "dot_product"])
+def test_bound_names_are_unique_in_their_scope(name: str) -> None:
+    for _, claim in claims(data(name)):
+        for step in claim["proof"]["steps"] if "proof" in claim else ():
+            for own, inside in binders(step["after"]):
+                inner = [k for part in inside for letters, _ in binders(part) for k in letters]
+                assert not set(own) & set(inner), (claim["statement"], step["rule"])
+
+
+# -- edits -----------------------------------------------------------------------------------------------------------
+
+
+def edit_text(c: Any) -> None:
+    c["text"] = c["text"].replace("sum(s[i] for i in n) == 1", "sum(s[i] for i in n) == 2")
+
+
+def edit_statement(c: Any) -> None:
+    claim_of(c, "normalised")["statement"] = "sum(s[i] for i in n) == 2"
+
+
+def edit_claim(c: Any) -> None:
+    claim_of(c, "normalised")["claim"][-1] = ["num", "2"]
+
+
+def edit_result(c: Any) -> None:
+    claim_of(c, "gradient")["proof"]["steps"][1]["after"] = ["num", "7"]
+
+
+def edit_rule(c: Any) -> None:
+    claim_of(c, "gradient")["proof"]["steps"][2]["rule"] = "product_rule"
+
+
+def edit_path(c: Any) -> None:
+    claim_of(c, "gradient")["proof"]["steps"][3]["path"] = [9]
+
+
+def edit_hypothesis(c: Any) -> None:
+    claim_of(c, "gradient")["context"]["hypotheses"] = []
+
+
+def edit_number(c: Any) -> None:
+    for step in claim_of(c, "gradient")["proof"]["steps"]:
+        for use in step["uses"]:
+            use["number"] += 1
+
+
+def edit_definition(c: Any) -> None:
+    claim_of(c, "normalised")["context"]["definitions"][0]["body"] = ["num", "3"]
+
+
+def edit_kind(c: Any) -> None:
+    for d in claim_of(c, "twice")["context"]["declarations"]:
+        d["axes"] = []
+
+
+def drop_step(c: Any) -> None:
+    del claim_of(c, "gradient")["proof"]["steps"][1]
+
+
+def drop_restriction(c: Any) -> None:
+    claim_of(c, "apart")["context"]["hypotheses"] = []
+
+
+def drop_line(c: Any) -> None:
+    claim_of(c, "order")["proof"]["lines"] = []
+
+
+def edit_line(c: Any) -> None:
+    claim_of(c, "order")["proof"]["lines"][0]["condition"][-1] = ["num", "5"]
+
+
+def edit_domain(c: Any) -> None:
+    claim_of(c, "quotient")["proof"]["domain"] = []
+
+
+def edit_obligations(c: Any) -> None:
+    claim_of(c, "normalised")["proof"]["obligations"] = [
+        {"condition": ["cmp", ">", ["var", "x"], ["num", "0"]], "reason": "so"}
+    ]
+
+
+def edit_side_condition(c: Any) -> None:
+    for step in claim_of(c, "gradient")["proof"]["steps"]:
+        step["conditions"] = []
+
+
+def edit_free_letters(c: Any) -> None:
+    claim_of(c, "gradient")["proof"]["free_letters"] = []
+
+
+def edit_lemma(c: Any) -> None:
+    claim_of(c, "by_lemma")["context"]["lemmas"][0]["condition"][-1] = ["num", "0"]
+
+
+def lose_lemma_source(c: Any) -> None:
+    c["theorems"] = [t for t in c["theorems"] if t["name"] != "normalised"]
+
+
+def edit_example(c: Any) -> None:
+    claim_of(c, "example")["claim"][1] = ">"
+
+
+def edit_law(c: Any) -> None:
+    claim_of(c, "mean")["context"]["declarations"][0]["law"]["parameters"] = [["num", "0"], ["num", "2"]]
+
+
+EDITS: dict[str, Callable[[Any], None]] = {f.__name__: f for f in (
+    edit_text, edit_statement, edit_claim, edit_result, edit_rule, edit_path, edit_hypothesis, edit_number,
+    edit_definition, edit_kind, drop_step, drop_restriction, drop_line, edit_line, edit_domain, edit_obligations,
+    edit_side_condition, edit_free_letters, edit_lemma, lose_lemma_source, edit_example, edit_law,
+)}  # fmt: skip
+# What nothing but the digest can tell: words that no proof rests on.
+WORDS = {"edit_text", "edit_statement"}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_edited_certificate_is_rejected(name: str) -> None:
+    certificate = data()
+    EDITS[name](certificate)
+    if name == "edit_text":
+        with pytest.raises(Rejected, match="SHA-256"):
+            verify(certificate)
+        return
+
+    (wrong, *_) = failures(certificate)
+    assert wrong.reason
+
+
+@pytest.mark.parametrize("name", [n for n in EDITS if n not in WORDS])
+def test_edited_certificate_is_rejected_with_its_digest_made_anew(name: str) -> None:
+    certificate = data()
+    EDITS[name](certificate)
+
+    assert failures(sealed(certificate)), name
+
+
+@pytest.mark.parametrize(("name", "step"), [("edit_result", 2), ("edit_rule", 3), ("edit_path", 4)])
+def test_rejection_names_the_step(name: str, step: int) -> None:
+    certificate = data()
+    EDITS[name](certificate)
+    (wrong,) = failures(sealed(certificate))
+
+    assert wrong.reason is not None
+    assert wrong.reason.startswith(f"step {step}: ")
+    assert wrong.theorem == "gradient"
+
+
+def test_certificate_without_edits_is_accepted_with_its_digest_made_anew() -> None:
+    assert not failures(sealed(data()))
+
+
+# -- forgeries: what each claim rests on is checked claim by claim ----------------------------------------------------
+
+
+def test_lemma_of_another_meaning_is_rejected() -> None:
+    """The lemma was proved of one s; the claim that uses it speaks of another."""
+    certificate = data()
+    for d in claim_of(certificate, "by_lemma")["context"]["definitions"]:
+        if d["name"] == "s":
+            d["body"] = ["num", "2"]
+    (wrong,) = failures(sealed(certificate))
+
+    assert "not proved before" in str(wrong.reason)
+
+
+def test_lemma_of_another_variable_is_rejected() -> None:
+    """abs(x) == x was proved for positive x; it is used for real x."""
+    text = "x: positive\ndef a():\n    assert abs(x) == x\ndef b():\n    assert 2*abs(x) == 2*x\n"
+    certificate = json.loads(json.dumps(certificate_of(check_theory(loads(text)))))
+    user = claim_of(certificate, "b")
+    user["context"]["declarations"][0]["kind"] = "real"
+    lean_on(user, claim_of(certificate, "a"), "a", [1])
+    (wrong,) = failures(sealed(certificate))
+
+    assert "speaks of another x" in str(wrong.reason)
+
+
+def test_lemma_that_lost_its_restriction_is_rejected() -> None:
+    """delta(i, j) z_i z_j is 0 where i != j; a later claim with the same restriction uses it for i and i."""
+    head = "n: axis\nz: real[n]\ndef a():\n    assume(i != j)\n    assert delta(i, j)*z[i]*z[j] == 0\n"
+    text = head + "    assert z[i]*z[j]*delta(i, j) == 0\n"
+    certificate = json.loads(json.dumps(certificate_of(check_theory(loads(text)))))
+    first, second = (claim for _, claim in claims(certificate))
+    i, j = ["index", "i", "n"], ["index", "j", "n"]
+    second["claim"] = json.loads(json.dumps(first["claim"]).replace(json.dumps(j), json.dumps(i)))
+    lean_on(second, first, "a", [], [[j, i]])
+    second["proof"] |= {"obligations": [], "free_letters": [["i", "n"]]}
+    (wrong,) = failures(sealed(certificate))
+
+    assert "lost a hypothesis" in str(wrong.reason)
+
+
+def test_claim_does_not_rest_on_a_later_one() -> None:
+    certificate = data()
+    certificate["theorems"] = certificate["theorems"][::-1]
+
+    assert [r.theorem for r in failures(certificate)] == ["by_lemma"]
+
+
+def declared(**changes: Any) -> dict[str, Any]:
+    plain = {"name": "x", "kind": "real", "axes": [], "over": None, "law": None, "letters": []}
+    return {"declarations": [plain | changes]}
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        declared(kind="imaginary"),
+        declared(axes=["nowhere"]),
+        declared(over="n"),
+        declared(over=["n"]),
+        declared(kind="index"),
+        declared(kind="random"),
+        declared(law={"family": "rademacher", "parameters": []}),
+        declared(kind="random", law={"family": "random", "parameters": []}),
+        declared(kind="random", law={"family": "unheard", "parameters": []}),
+        declared(kind="random", law={"family": "bernoulli", "parameters": [["E", ["var", "x"]]]}),
+        declared(kind="random", law={"family": "rademacher", "parameters": []}, axes=["n"]),
+        {"definitions": [{"name": "C", "letters": [], "body": ["def", "C"]}]},
+        {"definitions": [{"name": "C", "letters": [], "body": ["def", "D"]},
+                         {"name": "D", "letters": [], "body": ["def", "C"]}]},
+        {"definitions": [{"name": "C", "letters": [], "body": ["index", "i", "n"]}]},
+        {"definitions": [{"name": "x", "letters": [], "body": ["num", "1"]}]},
+        {"hypotheses": [["cmp", "==", ["var", "nobody"], ["num", "1"]]]},
+        {"hypotheses": [["cmp", "=="]]},
+        {"hypotheses": [["pow", ["num", "1"]]]},
+        {"letters": [["i"]]},
+        {"axes": [3]},
+        {"lemmas": [{"name": "l", "theorem": "t", "claim": 1, "condition": ["num", "1", "2"], "hypotheses": [],
+                     "variables": []}]},
+    ],
+    ids=lambda c: json.dumps(c)[:70],
+)  # fmt: skip
+def test_context_that_does_not_fit_together_is_rejected(context: dict[str, Any]) -> None:
+    certificate = data()
+    claim = claim_of(certificate, "order")
+    claim["context"] |= context
+
+    assert failures(sealed(certificate))
+
+
+@pytest.mark.parametrize(
+    "text", ["1e999999999", "1/0", "0x10", "", " 1", "1_000", "1.5", "1/2/3", "9" * 5000, "nan", "1/-2", "٣"]
+)
+def test_number_that_is_no_plain_fraction_is_rejected(text: str) -> None:
+    with pytest.raises(Rejected):
+        decode(["num", text])
+
+
+# -- damage ----------------------------------------------------------------------------------------------------------
+
+RUBBISH: list[Any] = [
+    None, True, False, 0, -1, 1, 10**40, 1.5, "", "x", "n", "sum", "\ud800", [], [[]], {}, {"a": 1}, ["num"],
+    ["num", 1], ["num", "1e9"], ["index", "i"], ["index", 1, 2], ["diff"], ["diff", ["num", "1"]], ["sum"], ["sum", []],
+    ["sum", [["i", "n"]]], ["at", "z"], ["at", "z", [], []], ["cmp", "<"], ["meta", "A"], ["var"], [["var", "x"]],
+]  # fmt: skip
+
+
+def spots(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, part in items:
+        yield from spots(part, (*path, key))
+
+
+def damaged(certificate: Any, random: Random, where: list[tuple[Any, ...]]) -> Any:
+    """One part replaced by rubbish, deleted, doubled, or swapped with another part."""
+    certificate = deepcopy(certificate)
+    for _ in range(random.choice((1, 1, 1, 2))):
+        path = random.choice(where)
+        if not path:
+            return random.choice(RUBBISH)
+        parent = certificate
+        try:
+            for key in path[:-1]:
+                parent = parent[key]
+            old = parent[path[-1]]
+            how = random.randrange(5)
+            if how == 0 or isinstance(parent, dict) and how == 1:
+                del parent[path[-1]]
+            elif how == 1:
+                parent.insert(path[-1], deepcopy(old))
+            elif how == 2 and isinstance(parent, list):
+                other = random.randrange(len(parent))
+                parent[path[-1]], parent[other] = parent[other], old
+            else:
+                parent[path[-1]] = random.choice(RUBBISH)
+        except (KeyError, IndexError, TypeError, AttributeError):
+            continue  # what the first change left nothing of
+    return certificate
+
+
+def judged(certificate: Any) -> str:
+    """What comes of a certificate; anything but a verdict or Rejected is raised on."""
+    try:
+        found = verify(certificate)
+    except Rejected:
+        return "rejected"
+    return "accepted" if all(r.ok for r in found) else "refused"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_damaged_certificate_is_rejected_and_never_crashes(seed: int) -> None:
+    """Damage of every kind, the digests made anew where that can be, so that the kernel meets it."""
+    random = Random(seed)
+    name = ("normalised", "gradient", "by_lemma", "order", "mean", "example")[seed]
+    whole = data()
+    theorems = [t for t in whole["theorems"] if t["name"] in (name, "normalised")]
+    small = whole | {"theorems": theorems}
+    where = [p for p in spots(small) if p[:1] == ("theorems",)] + list(
+        spots({k: small[k] for k in ("format", "version", "text")})
+    )
+    fates = []
+    for _ in range(70):
+        broken = damaged(small, random, where)
+        try:
+            broken = sealed(broken)
+        except (KeyError, TypeError, AttributeError, ValueError):
+            pass  # too damaged to be sealed again
+        fates.append(judged(broken))
+
+    assert fates.count("accepted") <= len(fates) // 4, fates  # reasons in words, and names that nothing rests on
+    assert "refused" in fates
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[", "null", "[]", "{}", '{"format": 1}', "[" * 100_000, '{"a":' * 50_000, "\xff", "9" * 10_000,
+     json.dumps({"format": FORMAT, "version": VERSION}), json.dumps({"format": FORMAT, "version": VERSION + 1}),
+     json.dumps({"format": FORMAT, "version": VERSION, "text": "", "theorems": 3, "sha256": ""}),
+     json.dumps({"format": FORMAT, "version": VERSION, "text": "\ud800", "theorems": [], "sha256": ""})],
+    ids=lambda t: t[:30],
+)  # fmt: skip
+def test_file_that_is_no_certificate_is_rejected(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "odd.json"
+    path.write_text(text, encoding="latin-1" if text == "\xff" else "utf-8")
+    with pytest.raises(Rejected):
+        verify_file(path)
+
+
+def test_file_that_is_not_there_or_a_folder_is_rejected(tmp_path: Path) -> None:
+    for path in (tmp_path / "nowhere.json", tmp_path):
+        with pytest.raises(Rejected):
+            verify_file(path)
+
+
+def test_term_nested_too_deeply_is_rejected() -> None:
+    deep: Any = ["num", "1"]
+    for _ in range(5000):
+        deep = ["neg", deep]
+    with pytest.raises((Rejected, RecursionError)):
+        decode(deep)
+    certificate = data()
+    claim_of(certificate, "quotient")["claim"] = ["cmp", "==", deep, deep]
+    start = time.monotonic()
+
+    assert failures(certificate)
+    assert time.monotonic() - start < 20
+
+
+def test_renaming_bound_letters_is_no_edit_of_the_meaning() -> None:
+    """The counterpart: what is equal up to bound names is accepted."""
+    certificate = data()
+    claim = claim_of(certificate, "mean")
+    renamed = json.loads(json.dumps(claim["claim"]).replace('"k"', '"l"'))
+
+    assert alike(decode(renamed), decode(claim["claim"]))
+    claim["claim"][-1] = renamed[-1]
+    assert not failures(sealed(certificate))
