@@ -38,6 +38,7 @@ from derive.term import (
     index,
     make,
     neg,
+    negation,
     num,
     over,
     put,
@@ -246,7 +247,10 @@ def statements(proof: Proof, context: Context) -> Iterator[Term]:
         yield over("all", said, *own, where=both(*extra)) if own else said
         before = step.after
     for line in proof.lines:
-        yield over("all", line.condition, *line.letters, where=line.where) if line.letters else line.condition
+        if line.letters:
+            yield over("all", line.condition, *line.letters, where=line.where)
+        else:
+            yield line.condition if line.where is TRUE else make("or", (negation(line.where), line.condition))
 
 
 def expressions(proof: Proof) -> set[Term]:

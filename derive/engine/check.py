@@ -91,7 +91,8 @@ def lemmas_of(theory: Theory, theorem: Theorem, user: Theory) -> list[Lemma]:
         condition = claim.condition
         while condition.names & local:
             condition = transform(condition, unfold)
-        found.append(Lemma(theorem.name, condition, rests_on, theorem.declarations, theorem.name, number))
+        letters = theory.context(theorem).letters
+        found.append(Lemma(theorem.name, condition, rests_on, theorem.declarations, theorem.name, number, letters))
     return found
 
 
@@ -117,7 +118,9 @@ def check_theorem(theory: Theory, theorem: Theorem, verdicts: dict[str, str], ti
         claims.append(result)
         if result.verdict == "proved":
             restrictions = tuple(h for h in context.hypotheses if pure_index(h, context))
-            own.append(Lemma(f"claim {number}", claim.condition, restrictions, (), theorem.name, number))
+            own.append(
+                Lemma(f"claim {number}", claim.condition, restrictions, (), theorem.name, number, context.letters)
+            )
     used = {h for c in claims for h in c.hypotheses}
     every = all(c.verdict == "proved" for c in claims)
     unused = tuple(h for h in theorem.hypotheses if h not in used) if every else ()
@@ -207,7 +210,10 @@ def _doubt(claim: Claim, context: Context, account: Account, deadline: float) ->
     from derive.evidence.refute import witness
 
     seconds = min(2.0, deadline - time.monotonic())
-    if seconds > 0 and witness(context, claim.condition, seconds) is None:
+    point = witness(context, claim.condition, seconds) if seconds > 0 else {}
+    # Whether a mean exists is not always seen at a point; where it is asked for, it must be.
+    means = any(t.op in ("E", "Var", "Cov") for c in account.domain for t in subterms(c))
+    if point is None or (means and point.get("defined") is False):
         return "no point was found where the hypotheses hold and the left side is defined: the claim may be empty"
     return None
 

@@ -107,6 +107,7 @@ def encode_context(context: Context, claims: Iterable[Term]) -> dict[str, Any]:
                 "condition": encode(lemma.condition),
                 "hypotheses": [encode(h) for h in lemma.hypotheses],
                 "variables": [_declaration(v) for v in lemma.variables],
+                "letters": sorted(list(k.value) for k in lemma.letters),
             }
             for lemma in context.lemmas
         ],
@@ -384,6 +385,7 @@ def _lemma(data: Any) -> Lemma:
         tuple(_declared(v) for v in _part(data, "variables", list)),
         _part(data, "theorem", str),
         _part(data, "claim", int),
+        frozenset(_letters(_part(data, "letters", list))),
     )
 
 

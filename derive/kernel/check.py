@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from derive.kernel import domain, moments, order
-from derive.kernel.context import Context
+from derive.kernel.context import Context, Lemma
 from derive.kernel.derivative import depends
 from derive.kernel.domain import Need
 from derive.kernel.normal import Normal, Poly, add_to
@@ -75,8 +75,10 @@ class Ground:
         if pure_index(part, self.context) and not guards:
             self.guards.append(part)
         elif part.op == "cmp" and part.args[1].op != "list" and part.args[0].op != "list":
-            letters = part.letters - self.context.letters
-            self.facts.append(Fact(difference(part), RELATION[part.value], letters, tuple(guards), source))
+            # Closed letters are not the claim's of the same name, of which a guard may speak.
+            own = {k: index(f"^{k.value[0]}", k.value[1]) for k in part.letters - self.context.letters}
+            term, inside = substitute(difference(part), own), tuple(substitute(g, own) for g in guards)
+            self.facts.append(Fact(term, RELATION[part.value], frozenset(own.values()), inside, source))
             if part.value == "==" and not guards:
                 self.equations[number] = (part.args[0], part.args[1])
 
@@ -118,6 +120,9 @@ def check(proof: Proof, context: Context, tick: Callable[[], None] | None = None
     if claim.op in ("and", "or", "not", "holds", "any", "true", "false"):
         order.judge_condition(ground, claim)
         note(account, "sign judgement")
+        for need in domain.needs(ground.plain, claim):  # there is no left side: all of it must be defined
+            if domain.reason(ground.full, need, ground.known) is None:
+                raise Undefined(shown(need, claim))
         return account
     if claim.op != "cmp":
         raise Rejected(f"{claim.op} is not a claim")
@@ -346,17 +351,22 @@ def instance(ground: Ground, account: Account, use: Use) -> tuple[Term, Term]:
         known = (
             ground.full.holds(substitute(h, mapping))
             if pure_index(h, ground.context)
-            else h in ground.context.hypotheses
+            else shared(h, lemma, ground.context)
         )
         if not known:
             raise Rejected(f"a hypothesis of lemma {lemma.name} is not met")
-    if any(k.value[1] != axis_of(ground, v) for k, v in mapping.items()):
+    if any(k in ground.context.letters or k.value[1] != axis_of(ground, v) for k, v in mapping.items()):
         raise Rejected("a letter of the lemma is replaced by something of another axis")
     for need in domain.needs(ground.plain, substitute(lemma.condition.args[0], mapping), "~"):
         if domain.reason(ground.full, need, ground.known) is None:
             raise Rejected(f"lemma {lemma.name} is used where its left side may be undefined")
     account.lemmas.add(lemma.name)
     return substitute(lemma.condition.args[0], mapping), substitute(lemma.condition.args[1], mapping)
+
+
+def shared(hypothesis: Term, lemma: Lemma, context: Context) -> bool:
+    """Whether a hypothesis of the lemma is one of the claim's, and says as much: its letters closed in both or in one."""
+    return hypothesis in context.hypotheses and not hypothesis.letters & context.letters - lemma.letters
 
 
 def axis_of(ground: Ground, subscript: Term) -> str:

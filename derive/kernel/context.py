@@ -60,6 +60,7 @@ class Lemma:
     variables: tuple[Declaration, ...] = ()
     theorem: str = ""
     number: int = 0
+    letters: frozenset[Term] = frozenset()  # the fixed indices of its own context
 
 
 @dataclass(frozen=True)

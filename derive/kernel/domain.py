@@ -62,6 +62,7 @@ class Walk:
 
     def need(self, condition: Term, scope: Scope, implied: bool = True) -> None:
         guards = scope.guards
+        implied = implied and not scope.carried
         if scope.random and moments.random_names(self.nf, condition):
             implied = False
         for name, letters, by in reversed(scope.moved):  # from the inside out
@@ -97,6 +98,7 @@ class Scope:
     moving: frozenset[str] = frozenset()  # the variables of the derivatives around
     random: bool = False
     moved: tuple[tuple[str, tuple[Term, ...], Term | None], ...] = ()  # the `at`s around, and the limits, by nothing
+    carried: bool = False  # whether a derivative moves what an `at` puts in
 
     def with_(self, **changes: object) -> Scope:
         return Scope(**{**self.__dict__, **changes})  # type: ignore[arg-type]
@@ -137,7 +139,10 @@ def _visit(w: Walk, t: Term, scope: Scope) -> None:
             _visit(inner, by, scope.with_(letters=scope.letters + letters))
         for need in inner.found:  # which entries are replaced is not looked at, so these are no facts
             w.found[Need(need.condition, need.letters, need.guards, False, False)] = None
-        _visit(w, args[0], scope.with_(moved=(*scope.moved, (t.value, t.bound, args[1]))))
+        inside = scope.with_(moved=(*scope.moved, (t.value, t.bound, args[1])))
+        if any(depends(w.nf, args[1], name) for name in scope.moving):  # what is replaced moves with it
+            inside = inside.with_(moving=scope.moving | {t.value}, carried=True)
+        _visit(w, args[0], inside)
     elif op == "limit":
         _limit(w, t, scope)
     elif op in ("E", "Var", "Cov"):
@@ -206,8 +211,8 @@ def _power(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
             w.need(cmp("!=", base, NOUGHT), scope)
     elif value is not None:
         w.need(cmp(">=" if value > 0 and not moves else ">", base, NOUGHT), scope)
-    elif integral(w.nf, exponent) and not moves:
-        if sign(w.nf, exponent) & NEG:
+    elif integral(near := unmoved(w.nf, scope), exponent) and not moves:
+        if sign(near, exponent) & NEG:
             w.need(make("or", (cmp(">=", exponent, NOUGHT), cmp("!=", base, NOUGHT))), scope)
     elif moves:
         w.need(cmp(">", base, NOUGHT), scope, False)
@@ -224,7 +229,8 @@ def integral(nf: Normal, term: Term) -> bool:
         return bool(term.value.denominator == 1)
     if term.op == "var":
         declaration = nf.context.declarations.get(term.value)
-        return declaration is not None and declaration.kind in ("integer", "bit", "index")
+        whole = declaration is not None and declaration.kind in ("integer", "bit", "index")
+        return whole and term.value not in nf.loose
     if term.op in ("add", "mul", "neg"):
         return all(integral(nf, a) for a in term.args)
     return False
@@ -257,9 +263,17 @@ def _crossing(w: Walk, u: Term, scope: Scope) -> None:
 
 
 def around(nf: Normal, scope: Scope) -> Normal:
-    """The facts that hold around the point, in the directions of the derivatives."""
+    """The facts that hold around the point, in the directions of the derivatives, whatever an `at` puts in."""
+    nf = unmoved(nf, scope)
     for name in sorted(scope.moving):
         nf = nf.around(name)
+    return nf
+
+
+def unmoved(nf: Normal, scope: Scope) -> Normal:
+    """The normal form that does not assume the declared kind of what an `at` or a limit around replaces."""
+    for name, _, _ in scope.moved:
+        nf = nf.anywhere(name)
     return nf
 
 
@@ -464,6 +478,8 @@ def profile(nf: Normal, term: Term, known: bool) -> tuple[dict[str, int], set[Te
     degrees: dict[str, int] = {}
     opaque: set[Term] = set()
     inside = [term.args[0]] if term.op == "E" else [make("mul", (a, b)) for a in term.args for b in term.args]
+    if term.op == "Cov" and known:  # the product is integrable; the squares need not be
+        inside = [make("mul", term.args)]
     for e in inside:
         for mono in nf.poly(e):
             sums: dict[str, int] = {}

@@ -208,7 +208,7 @@ class Example:
                 raise NoValue(f"nothing fixes {term.value}")
             return self.entries[entry]
         if op == "delta":
-            return ONE if self.write(args[0]) is self.write(args[1]) else ZERO
+            return ONE if self.compare(*map(self.write, args)) == 0 else ZERO
         if op == "where":
             return self.write(args[1] if self.truth(args[0]) else args[2])
         if op in NONLOCAL:

@@ -155,6 +155,8 @@ def record(self: Normal, fact: Fact) -> None:
     if len(poly) == 1 and not fact.signs & ZERO:
         mono = next(iter(poly))
         for a, e in mono:
+            if isinstance(e, Term):  # 0 to a power that may be 0 is 1
+                continue
             alone = len(mono) == 1 and isinstance(e, int) and e % 2 and poly[mono] > 0
             self.note(Fact(a, fact.signs if alone else NEG | POS, fact.letters, fact.guards, fact.source))
 

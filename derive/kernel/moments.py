@@ -149,7 +149,10 @@ def _groups(nf: Normal, mono: Mono) -> tuple[Mono, list[Mono]]:
 def _group(nf: Normal, group: Mono) -> Poly:
     """E of factors that share random names."""
     entries = {t for a, _ in group for t in _outside_means(a) if t.op == "var" and law_of(nf, t.value)}
-    pure = all(a.op == "var" and isinstance(e, int) and e > 0 for a, e in group)
+    pure = all(
+        a.op == "var" and isinstance(e, int) and e > 0 and not any(random_names(nf, s) for s in a.args)
+        for a, e in group  # the entry at a random place, such as the largest, has another law
+    )
     degree = sum(e for _, e in group if isinstance(e, int))
     if pure and len({a.value for a, _ in group}) == 1 and degree <= MAX_DEGREE:
         return _entries(nf, group)

@@ -323,7 +323,7 @@ def _cases(board: Board, here: Normal, line: Line, term: Term, letters: frozense
 
 def _lemma(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
     """An earlier claim at the letters given, where its hypotheses are met and its left side is defined."""
-    from derive.kernel.check import pure_index
+    from derive.kernel.check import pure_index, shared
 
     context, use = board.ground.context, line.uses[0] if len(line.uses) == 1 else Use("", -1)
     if not 0 <= use.number < len(context.lemmas):
@@ -337,7 +337,7 @@ def _lemma(board: Board, here: Normal, line: Line, term: Term, letters: frozense
         raise Rejected("a letter that is the same in every claim cannot be replaced")
     board.placed(here, mapping, letters)
     for h in lemma.hypotheses:
-        if not (here.holds(substitute(h, mapping)) if pure_index(h, context) else h in context.hypotheses):
+        if not (here.holds(substitute(h, mapping)) if pure_index(h, context) else shared(h, lemma, context)):
             raise Rejected(f"a hypothesis of lemma {lemma.name} is not met")
     condition = substitute(lemma.condition, mapping)
     known = condition.op == "cmp" and condition.value in RELATION and condition.letters <= letters

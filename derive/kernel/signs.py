@@ -138,6 +138,8 @@ def nonempty(nf: Normal, letters: tuple[Term, ...], filter_: Term) -> bool:
     parts = split(filter_)
     if any(p.op != "cmp" or set(letters).isdisjoint(p.args) for p in parts):
         return False
+    if any(a not in letters and not a.letters.isdisjoint(letters) for p in parts for a in p.args):
+        return False  # `k != t[k]` may leave nothing
     if all(p.value == "!=" for p in parts):
         return all(nf.least(size(k.value[1])) > sum(k in p.args for p in parts) for k in letters)
     others = {a for p in parts for a in p.args} - set(letters)

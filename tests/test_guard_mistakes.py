@@ -1,0 +1,167 @@
+"""Wrong rules are caught, and their mistakes named where one fits; right ones have no mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from guard_rules import ATTENTION, CROSS_ENTROPY, LOG_SOFTMAX, NORMS, SOFTMAX, Wrong, softmax, total, wrong_norms
+
+from derive.evidence.ulp import FORMATS
+from derive.guard.cases import cases
+from derive.guard.check import Outcome
+from derive.guard.expect import Modes, expected
+from derive.guard.mistakes import Seen, named
+from derive.guard.mutants import mutants
+from derive.guard.target import resolve
+from derive.testing import examine
+
+
+@pytest.fixture(scope="module")
+def rules(tmp_path_factory: pytest.TempPathFactory) -> list[Wrong]:
+    path = tmp_path_factory.mktemp("norms") / "norms.derive"
+    path.write_text(NORMS)
+    return [*SOFTMAX, *CROSS_ENTROPY, *LOG_SOFTMAX, *wrong_norms(str(path)), *ATTENTION]
+
+
+@pytest.fixture(scope="module")
+def outcomes(rules: list[Wrong]) -> dict[str, list[tuple[Wrong, Outcome]]]:
+    return {d: [(w, examine(w.kernel, w.formula, dtype=d)) for w in rules] for d in ("float64", "float32")}
+
+
+def mistakes(found: list[tuple[Wrong, Outcome]]) -> Iterator[tuple[Wrong, str]]:
+    for wrong, outcome in found:
+        if outcome.cause is not None and outcome.cause.mistake is not None:
+            yield wrong, outcome.cause.mistake
+
+
+def test_there_are_the_twelve_rules_and_thirty_more(rules: list[Wrong]) -> None:
+    assert len(SOFTMAX) == 12 and len(rules) >= 42
+    assert len({w.name + w.formula for w in rules}) == len(rules)
+
+
+def test_no_wrong_rule_passes_in_float64_at_ordinary_inputs(outcomes: dict[str, list[tuple[Wrong, Outcome]]]) -> None:
+    ordinary = {"small", "two entries", "odd size", "equal sizes"}
+    for wrong, outcome in outcomes["float64"]:
+        assert not outcome.ok, wrong.name
+        assert outcome.found_in in ordinary, wrong.name
+
+
+def test_in_float32_only_a_rule_that_rounding_hides_passes(outcomes: dict[str, list[tuple[Wrong, Outcome]]]) -> None:
+    """One part in a million is 8 ulp of float32, which the sum and the exponentials may be off by."""
+    passed = [w for w, outcome in outcomes["float32"] if outcome.ok]
+    assert [w.name for w in passed] == ["1e-6"]
+    assert all(w.tiny for w in passed)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_mistakes_are_named_and_none_wrongly(outcomes: dict[str, list[tuple[Wrong, Outcome]]], dtype: str) -> None:
+    found = list(mistakes(outcomes[dtype]))
+    assert len(found) >= 40
+    for wrong, words in found:
+        assert wrong.named is not None, f"{wrong.name} is none of the known mistakes, and was called: {words}"
+        assert wrong.named in words, f"{wrong.name} was called: {words}"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_wrong_formula_is_caught_in_half_precision(dtype: str) -> None:
+    small = {"one percent", "1e-4", "1e-6", "bfloat16 dot"}  # less than what rounding may do there
+    for wrong in SOFTMAX:
+        assert examine(wrong.kernel, wrong.formula, dtype=dtype).ok == (wrong.name in small), wrong.name
+
+
+def test_nothing_is_named_where_two_different_mistakes_fit() -> None:
+    """With one entry a missing off-diagonal and a missing sum are told apart by nothing."""
+    target, modes = resolve("softmax.vjp"), Modes()
+    one = next(c for c in cases(target, FORMATS["float64"]) if c.family == "one entry")
+    g = one.rows[0].arrays["g"]
+    want = expected(target, one, modes)
+    assert named([Seen(one, 2 * g, want)], target, modes) is None
+
+
+def test_nothing_is_named_where_the_formula_is_hardly_missed() -> None:
+    target, modes = resolve("softmax.vjp"), Modes()
+    found = list(cases(target, FORMATS["float64"]))[:3]
+    wanted = [expected(target, c, modes) for c in found]
+    near = [Seen(c, (w.value + 3 * w.error).astype(float), w) for c, w in zip(found, wanted, strict=True)]
+    assert named(near, target, modes) is None
+
+
+def test_mutants_are_all_different_and_none_is_the_formula() -> None:
+    for name in ("softmax.vjp", "softmax.jacobian", "attention.dQ", "cross_entropy.gradient"):
+        target = resolve(name)
+        made = list(mutants(target))
+        assert len(made) >= 10
+        assert len({m.text for m in made}) == len(made)
+        assert all(m.term is not target.term or m.context is not target.context for m in made)
+
+
+def test_each_mutant_is_recognised_as_itself_or_as_the_same_function() -> None:
+    """What a mutant gives is given back its name, or that of an earlier one that says the same."""
+    from derive.codegen.stable import stabilised
+    from derive.codegen.value import CodegenError
+    from derive.guard.expect import of_term
+    from derive.guard.mistakes import fits
+
+    target, modes = resolve("softmax.vjp"), Modes()
+    chosen = [c for c in cases(target, FORMATS["float64"]) if c.family in ("small", "odd size", "equal sizes")]
+    wanted = [expected(target, c, modes) for c in chosen]
+    recognised = 0
+    for mutant in mutants(target):
+        term, context, _ = stabilised(mutant.term, mutant.context)
+        try:
+            made = [of_term(term, context, target.letters, c, target, modes) for c in chosen]
+        except CodegenError:
+            continue
+        seen = [Seen(c, m.value.astype(float), w) for c, m, w in zip(chosen, made, wanted, strict=True)]
+        assert fits(mutant, seen, target, modes) is not None, mutant.text
+        recognised += named(seen, target, modes, seconds=5) is not None
+    assert recognised >= 30
+
+
+def test_missing_off_diagonal_of_a_jacobian_is_named() -> None:
+    outcome = examine(lambda z: np.diag(softmax(z) * (1 - softmax(z))), "softmax.jacobian")
+    assert outcome.cause is not None and outcome.cause.mistake == "the entries with i != j are missing"
+
+
+def test_transposed_result_is_named() -> None:
+    def turned(Q: np.ndarray, K: np.ndarray) -> np.ndarray:
+        scores = Q @ K.T / np.sqrt(Q.shape[-1])
+        return softmax(scores).T
+
+    outcome = examine(turned, "attention.P")
+    assert outcome.finding is not None and outcome.finding.kind == "shape"
+    assert outcome.cause is not None and outcome.cause.mistake == "the result is transposed"
+
+
+def test_exchanged_arguments_are_named() -> None:
+    outcome = examine(lambda a, b: softmax(b) * (a - total(softmax(b) * a)), "softmax.vjp", arguments="z, g")
+    assert outcome.cause is not None and outcome.cause.mistake == "z and g are exchanged"
+
+
+def test_factor_of_a_scalar_variable_is_named(tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("scaled") / "scaled.derive"
+    path.write_text(
+        "n: axis\nz: real[n]\nT: positive\ns[i] = exp(z[i] / T) / sum(exp(z[k] / T) for k in n)\n\n\n"
+        "def vjp(g: real[n]):\n"
+        "    assert sum(g[i] * diff(s[i], z[j]) for i in n) == s[j] * (g[j] - sum(g[i] * s[i] for i in n)) / T\n"
+    )
+
+    def unscaled(z: np.ndarray, T: np.ndarray, g: np.ndarray) -> np.ndarray:
+        s = softmax(z / T)
+        return s * (g - total(s * g))
+
+    outcome = examine(unscaled, f"{path}:vjp")
+    assert outcome.cause is not None and outcome.cause.mistake == "your result is T times the formula's, in every entry"
+
+
+def test_naming_needs_the_same_mistake_at_every_input() -> None:
+    def sometimes(z: np.ndarray, g: np.ndarray) -> np.ndarray:
+        s = softmax(z)
+        return s * g if z.size > 4 else s * (g - total(s * g))
+
+    outcome = examine(sometimes, "softmax.vjp")
+    assert outcome.finding is not None and outcome.cause is not None and outcome.cause.mistake is None
+    assert replace(outcome, finding=None).ok
