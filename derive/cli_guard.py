@@ -61,8 +61,10 @@ def test(function: str, formula: str, at: str | None, as_json: bool, **options: 
       derive test kernels:softmax_backward softmax.vjp --dtype float32
       derive test kernels.py:layer_norm norms.derive:layer_norm
 
-    The inputs are made for the formula, the allowed error follows from dtype, sizes and condition. Exit status: 0 within
-    bounds; 1 not; 2 usage; 3 bad formula file; 4 nothing was promised, or the formula is not proved; 5 a library is missing.
+    The inputs are made for the formula, the allowed error follows from dtype, sizes and condition.
+
+    Exit status: 0 within bounds; 1 not; 2 usage; 3 bad formula file; 4 nothing was promised, or the formula is not
+    proved; 5 a library is missing.
     """
     from derive.codegen import CodegenError
     from derive.guard.calling import BadCall

@@ -167,7 +167,9 @@ def write_reports(folder: Path, theorems: list[list[str]], checks: list[Any], ti
     if checks:
         write_text(folder / "implementations.json", json.dumps([{"test": t, **d} for t, d in checks], indent=1) + "\n")
         parts = [f"# Implementations\n\n{sum(d['ok'] for _, d in checks)} of {len(checks)} are within bounds.\n"]
-        parts += [f"## `{test}`\n\n```text\n{found['message'].replace('```', '` ` `')}\n```\n" for test, found in checks]
+        parts += [
+            f"## `{test}`\n\n```text\n{found['message'].replace('```', '` ` `')}\n```\n" for test, found in checks
+        ]
         write_text(folder / "implementations.md", "\n".join(parts))
 
 

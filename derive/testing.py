@@ -45,19 +45,20 @@ def assert_implements(
 ) -> Outcome:
     """Assert that the function computes the formula within the error that its dtype and the input's condition explain.
 
-    `formula` is "softmax.s", "attention.dQ", or "path/to/file.derive:name": a definition, or a theorem's right side. The
-    function gets the formula's variables by name where its parameters are called so, else in the order in which they are
-    declared; `arguments="s, g"` says otherwise, and may name definitions, which are handed over correctly rounded.
+    `formula` is "softmax.s", "attention.dQ", or "path/to/file.derive:name": a definition, or a theorem's right side.
+    The function gets the formula's variables by name where its parameters are called so, else in the order in which
+    they are declared; `arguments="s, g"` says otherwise, and may name definitions, which are handed over correctly
+    rounded.
 
-    The allowed error is componentwise; `ulp` replaces it. `inside="float32"` says that a narrower dtype is only that of
-    arguments and result. `batch=3` calls with three rows at once; without it that is done only where the function refuses
-    the formula's own shapes. `reduction` and `ignore_index` say what becomes of the rows; `flush` allows subnormal numbers
-    to become 0; `undefined` is what has to stand where the formula has no value: any, zero or nan. `at` is one input, as
-    the message prints it. `arrays` is numpy, torch, jax or a conversion of NumPy arrays; by default the function's
-    module decides.
+    The allowed error is componentwise; `ulp` replaces it. `inside="float32"` says that a narrower dtype is only that
+    of arguments and result. `batch=3` calls with three rows at once; without it that is done only where the function
+    refuses the formula's own shapes. `reduction` and `ignore_index` say what becomes of the rows; `flush` allows
+    subnormal numbers to become 0; `undefined` is what has to stand where the formula has no value: any, zero or nan.
+    `at` is one input, as the message prints it. `arrays` is numpy, torch, jax or a conversion of NumPy arrays; by
+    default the function's module decides.
 
-    Returns the outcome. Raises ImplementationError, an AssertionError, with the whole account; ValueError for what cannot
-    be asked.
+    Returns the outcome. Raises ImplementationError, an AssertionError, with the whole account; ValueError for what
+    cannot be asked.
     """
     __tracebackhide__ = True
     outcome = examine(

@@ -1,4 +1,4 @@
-"""Right and wrong implementations for the tests of the guard: formulas as files, kernels as a tired author writes them."""
+"""Right and wrong implementations for the tests of the guard, as a tired author writes them."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def wrong_norms(path: str) -> list[Wrong]:
 def attention(which: str, **options: Any) -> Kernel:
     """A backward pass of attention as it is written by hand, with one thing changed."""
 
-    def kernel(Q: Any, K: Any, V: Any, dO: Any) -> Any:  # noqa: N803
+    def kernel(Q: Any, K: Any, V: Any, dO: Any) -> Any:
         d = Q.dtype.type(Q.shape[-1])
         P = softmax(Q @ K.T * (1 if options.get("unscaled") else 1 / np.sqrt(d)))
         if which == "dV":
@@ -215,7 +215,7 @@ ATTENTION = [
 ]
 
 
-def _one_hot(X: Any, target: Any) -> Any:  # noqa: N803
+def _one_hot(X: Any, target: Any) -> Any:
     found = softmax(X)
     found[np.arange(len(X)), target] -= 1
     return found

@@ -13,6 +13,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -110,6 +111,7 @@ def lean_on(claim: Any, other: Any, theorem: str, path: list[int], letters: list
             "condition": other["claim"],
             "hypotheses": [],
             "variables": [],
+            "letters": [],
         }
     ]
     use = {"kind": "lemma", "number": 0, "letters": letters or [], "multiplier": None, "over": []}
@@ -573,10 +575,8 @@ def test_damaged_certificate_is_rejected_and_never_crashes(seed: int) -> None:
     fates = []
     for _ in range(70):
         broken = damaged(small, random, where)
-        try:
+        with suppress(KeyError, TypeError, AttributeError, ValueError):  # too damaged to be sealed again
             broken = sealed(broken)
-        except (KeyError, TypeError, AttributeError, ValueError):
-            pass  # too damaged to be sealed again
         fates.append(judged(broken))
 
     assert fates.count("accepted") <= len(fates) // 4, fates  # reasons in words, and names that nothing rests on

@@ -14,9 +14,9 @@ from conftest import ROOT, Run
 
 import derive as library
 from derive.evidence.functions import FUNCTIONS as ENCLOSED
-from derive.kernel.check import FUNCTIONS as KNOWN
 from derive.kernel.derivative import SLOPES
 from derive.kernel.rules import RULES
+from derive.kernel.wellformed import FUNCTIONS as KNOWN
 from derive.language.words import FUNCTIONS
 
 Derive = Callable[..., Run]

@@ -73,12 +73,12 @@ def test_a_wrong_formula_is_caught_in_half_precision(dtype: str) -> None:
 
 
 def test_nothing_is_named_where_two_different_mistakes_fit() -> None:
-    """With one entry a missing off-diagonal and a missing sum are told apart by nothing."""
+    """With one entry, a missing dot product and one without its last term are told apart by nothing."""
     target, modes = resolve("softmax.vjp"), Modes()
     one = next(c for c in cases(target, FORMATS["float64"]) if c.family == "one entry")
     g = one.rows[0].arrays["g"]
     want = expected(target, one, modes)
-    assert named([Seen(one, 2 * g, want)], target, modes) is None
+    assert named([Seen(one, g, want)], target, modes) is None
 
 
 def test_nothing_is_named_where_the_formula_is_hardly_missed() -> None:
@@ -116,7 +116,9 @@ def test_each_mutant_is_recognised_as_itself_or_as_the_same_function() -> None:
         except CodegenError:
             continue
         seen = [Seen(c, m.value.astype(float), w) for c, m, w in zip(chosen, made, wanted, strict=True)]
-        assert fits(mutant, seen, target, modes) is not None, mutant.text
+        if all(s.missed <= 1 for s in seen):  # the same function as the formula: a sum over shifted indices
+            continue
+        assert fits(mutant, seen, target, modes), mutant.text
         recognised += named(seen, target, modes, seconds=5) is not None
     assert recognised >= 30
 

@@ -23,7 +23,7 @@ TRUE = {
         "log(p[c]/(1 - p[c])) == z[c] - log(sum(exp(z[k]) for k in n if k != c))",
     ),
     "the logarithm of a reciprocal": ("x: real; y: real", "log(1/(x + y)) == -log(x + y)"),
-    "the root of a reciprocal": ("x: real; y: real", "sqrt(1/(x + y)) == 1/sqrt(x + y)"),
+    "the root of a reciprocal": ("x: real; y: real", "1/sqrt(x + y) == sqrt(1/(x + y))"),
     "a real power of a quotient of positives": (
         "x: positive; y: positive; a: real",
         "(x/(x + y))**a == x**a*(x + y)**(-a)",

@@ -73,7 +73,10 @@ def test_whatever_changes_the_meaning_counts(old: str, new: str, changed: set[st
 
 
 def test_relations_may_be_read_from_the_right() -> None:
-    theory = loads(BASE + "\n\ndef a():\n    assert s[i] > 0\n\n\ndef b():\n    assert 0 < s[j]\n\n\ndef c():\n    assert 0 > s[j]\n")
+    theory = loads(
+        BASE
+        + "\n\ndef a():\n    assert s[i] > 0\n\n\ndef b():\n    assert 0 < s[j]\n\n\ndef c():\n    assert 0 > s[j]\n"
+    )
     a, b, c = (closed_form(theory[name].claims[0].condition, ()) for name in "abc")
     assert a == b != c
 
@@ -126,7 +129,9 @@ def test_check_locked_says_which_theorem_has_changed_and_how(derive: Callable[..
 
 
 def test_change_of_an_imported_definition_is_noticed(derive: Callable[..., Any], project: Path) -> None:
-    (project / "user.derive").write_text('from mine import n, z, s\n\n\ndef t():\n    assert sum(s[i] for i in n) == 1\n')
+    (project / "user.derive").write_text(
+        "from mine import n, z, s\n\n\ndef t():\n    assert sum(s[i] for i in n) == 1\n"
+    )
     derive("lock")
     (project / "mine.derive").write_text(BASE.replace("exp(z[k])", "exp(0 + z[k])"))
     run = derive("lock", "--check", "user.derive")
@@ -157,7 +162,9 @@ def test_edited_lock_is_noticed(project: Path) -> None:
     assert [c.theorem for c in found] == ["total"] and "edited" in found[0].lines[0]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"schema": 2, "theories": {}}', '{"schema": 1, "theories": {"a": {"b": 1}}}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", '{"schema": 2, "theories": {}}', '{"schema": 1, "theories": {"a": {"b": 1}}}']
+)
 def test_damaged_lock_is_refused(derive: Callable[..., Any], project: Path, text: str) -> None:
     (project / "derive.lock").write_text(text)
     with pytest.raises(BadLock):

@@ -25,6 +25,7 @@ from derive.guard.target import UnknownTarget, resolve, split
 from derive.language import LanguageError
 from derive.testing import ImplementationError, assert_implements, examine
 
+DISAGREES = "your function disagrees with the verified formula `softmax.s`"
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 
@@ -298,9 +299,10 @@ def test_message_has_all_that_the_author_needs() -> None:
         r"your function differs from the verified formula `softmax.vjp` by \d+ ulp \(allowed \S+\)", lines[0]
     )
     assert "wrong formula: the term -sum(g[i]*s[i] for i in n) is missing" in lines[1]
-    for words in ("worst at index", "outputs over the limit", "yours", "nearest", "exact", "(+- ", "hex:", "abs err",
-                  "baseline (plain NumPy float32, same input)", "allowed", "u of the exact value", "u = 2**-24", "sizes",
-                  "input    z", "reproduce: derive test", "--seed 0", "formula: softmax.vjp[j]", "sha256:"):  # fmt: skip
+    for words in ("worst at index", "outputs over the limit", "yours", "nearest", "exact", "(+- ", "hex:",
+                  "abs err",
+                  "baseline (plain NumPy float32, same input)", "allowed", "u of the exact value", "u = 2**-24",
+                  "sizes", "input    z", "reproduce: derive test", "--seed 0", "formula: softmax.vjp[j]", "sha256:"):  # fmt: skip
         assert words in text, words
 
 
@@ -326,8 +328,8 @@ def test_a_given_input_fails_again() -> None:
     [
         (lambda z: np.where(z.size > 3, np.nan, softmax(z)), "your function gives nan at index (0,)"),
         (lambda z: softmax(z) / 0, "your function gives an infinity at index"),
-        (lambda z: softmax(z)[None], "your function disagrees with the verified formula `softmax.s` about the shape"),
-        (lambda z: softmax(z).astype(np.float32), "your function disagrees with the verified formula `softmax.s` about the dtype"),
+        (lambda z: softmax(z)[None], f"{DISAGREES} about the shape"),
+        (lambda z: softmax(z).astype(np.float32), f"{DISAGREES} about the dtype"),
         (lambda z: z[[]][3], "your function fails where the verified formula `softmax.s` has a value: IndexError"),
     ],
 )  # fmt: skip
@@ -503,3 +505,24 @@ def test_importing_derive_testing_loads_nothing_heavy() -> None:
     code = "import derive.testing, sys; print([m for m in ('sympy', 'numpy', 'flint') if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_torch_results_are_taken_over_by_their_own_way() -> None:
+    class Tensor:
+        """As much of a tensor as is asked for."""
+
+        dtype = "torch.float64"
+
+        def __init__(self, array: np.ndarray):
+            self.array = array
+
+        def detach(self) -> Tensor:
+            return self
+
+        def cpu(self) -> Tensor:
+            return self
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+            return self.array
+
+    assert_implements(lambda z: Tensor(softmax(z)), "softmax.s")

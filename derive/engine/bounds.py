@@ -357,13 +357,13 @@ def _logarithms(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
     groups = _grouped(opens)
     plain = {a for table in groups.values() for a in table}
     for entries in _joined(here, goal, opens, groups):
-        yield from _tangents(search, entries)
+        _tangents(search, entries)
     numbers = {a: Fraction(1) for a in plain if a.op == "num"}
     for a in sorted(plain, key=key)[:MAX_EXPONENTS]:
         if a.op != "num":
-            yield from _tangents(search, {a: Fraction(1)})
+            _tangents(search, {a: Fraction(1)})
             if numbers:
-                yield from _tangents(search, {a: Fraction(1), **numbers})
+                _tangents(search, {a: Fraction(1), **numbers})
             for b in sorted(plain - {a}, key=key)[:MAX_EXPONENTS]:
                 mapping, letters = general(search, add(a, b))
                 yield from _ordered(search, "log", substitute(a, mapping), substitute(b, mapping), letters, TRUE)
@@ -411,8 +411,8 @@ def _joined(
             yield {**table, **more, **base}
 
 
-def _tangents(search: Search, entries: Table) -> Iterator[Line]:
-    """log(u) below u - 1, for the product u of the entries to their powers and for its inverse."""
+def _tangents(search: Search, entries: Table) -> None:
+    """Lines for log(u) below u - 1, for the product u of the entries to their powers and for its inverse."""
     if not entries or not all(entries.values()):
         return
     unit = Fraction(gcd(*(c.numerator for c in entries.values())), lcm(*(c.denominator for c in entries.values())))
@@ -422,11 +422,8 @@ def _tangents(search: Search, entries: Table) -> Iterator[Line]:
         mapping, letters = general(search, u)
         u = substitute(u, mapping)
         for strict in (True, False):
-            line = row("log_tangent", strict, sub(u, ONE), fn("log", u), (u,), letters)
-            search.suggest(line)
-            if search.lines and search.lines[-1] is line:
+            if search.suggest(row("log_tangent", strict, sub(u, ONE), fn("log", u), (u,), letters)):
                 break
-    yield from ()
 
 
 def product_of(entries: Iterable[tuple[Term, Fraction]]) -> Term:

@@ -40,53 +40,63 @@ def cites_of(line: Line) -> list[Cite]:
     return [c for c in (*line.cites, *(c for p in line.parts for c in p.cites)) if c is not None]
 
 
+def spoken(line: Line, taken: frozenset[str]) -> Line:
+    """The line with bound letters that the language has: the kernel keeps those of its normal form to itself."""
+    return _relettered(line, {}, set(taken), [])
+
+
 def readable(lines: tuple[Line, ...], ground: Ground) -> tuple[Line, ...]:
     """The lines with letters k, l, … for those that the search made up. What is proved stays the same."""
-    fixed = {k.value[0] for t in (ground.claim, *ground.context.hypotheses) for k in letters_in(t)}
-    fixed |= (
-        {k.value[0] for k in ground.context.letters}
-        | set(ground.context.declarations)
-        | set(ground.context.definitions)
-    )
+    fixed = set(names_of(ground))
     own: list[dict[Term, Term]] = []
     shown: list[Line] = []
     for line in lines:
-        names = pool(fixed)
+        taken = fixed | {k.value[0] for t in _terms(line) for k in letters_in(t)}
+        names = pool(taken)
         mapping = {k: index(next(names), k.value[1]) if odd(k) else k for k in line.letters}
         own.append(mapping)
-        taken = fixed | {k.value[0] for k in mapping.values()}
-        parts = tuple(_part(p, mapping, taken, own) for p in line.parts)
-        shown.append(
-            replace(
-                line,
-                condition=renamed(line.condition, mapping, taken),
-                values=tuple(renamed(v, mapping, taken) for v in line.values),
-                parts=parts,
-                cites=tuple(c and _cite(c, mapping, taken, own) for c in line.cites),
-                letters=tuple(mapping.values()),
-                where=renamed(line.where, mapping, taken),
-                uses=tuple(
-                    replace(u, letters=tuple((a, renamed(b, mapping, taken)) for a, b in u.letters)) for u in line.uses
-                ),
-            )
-        )
+        shown.append(_relettered(line, mapping, taken | {k.value[0] for k in mapping.values()}, own))
     return tuple(shown)
+
+
+def _terms(line: Line) -> list[Term]:
+    return [line.condition, line.where, *line.values, *(t for p in line.parts for t in (p.multiplier, p.where))]
+
+
+def names_of(ground: Ground) -> frozenset[str]:
+    """The names that no new letter may have: those of the claim's letters and of everything declared."""
+    context = ground.context
+    letters = {k for t in (ground.claim, *context.hypotheses) for k in letters_in(t)} | context.letters
+    return frozenset(k.value[0] for k in letters) | set(context.declarations) | set(context.definitions) | set(context.axes)
+
+
+def _relettered(line: Line, mapping: dict[Term, Term], taken: set[str], own: list[dict[Term, Term]]) -> Line:
+    return replace(
+        line,
+        condition=renamed(line.condition, mapping, taken),
+        values=tuple(renamed(v, mapping, taken) for v in line.values),
+        parts=tuple(_part(p, mapping, taken, own) for p in line.parts),
+        cites=tuple(c and _cite(c, mapping, taken, own) for c in line.cites),
+        letters=tuple(mapping.get(k, k) for k in line.letters),
+        where=renamed(line.where, mapping, taken),
+        uses=tuple(replace(u, letters=tuple((a, renamed(b, mapping, taken)) for a, b in u.letters)) for u in line.uses),
+    )
 
 
 def _part(part: Part, mapping: dict[Term, Term], taken: set[str], own: list[dict[Term, Term]]) -> Part:
     names = pool(taken)
-    inner = {**mapping, **{k: index(next(names), k.value[1]) for k in part.over}}
-    here = taken | {inner[k].value[0] for k in part.over}
+    inner = {**mapping, **{k: index(next(names), k.value[1]) for k in part.over}} if own else mapping
+    here = taken | {inner.get(k, k).value[0] for k in part.over}
     return Part(
         renamed(part.multiplier, inner, here),
         tuple(_cite(c, inner, here, own) for c in part.cites),
-        tuple(inner[k] for k in part.over),
+        tuple(inner.get(k, k) for k in part.over),
         renamed(part.where, inner, here),
     )
 
 
 def _cite(cite: Cite, mapping: dict[Term, Term], taken: set[str], own: list[dict[Term, Term]]) -> Cite:
-    theirs = own[cite.line] if cite.line >= 0 else {}
+    theirs = own[cite.line] if own and cite.line >= 0 else {}
     return Cite(cite.line, tuple((theirs.get(a, a), renamed(b, mapping, taken)) for a, b in cite.letters))
 
 

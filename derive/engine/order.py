@@ -50,6 +50,7 @@ class Search:
         self.ground, self.nf = ground, ground.full
         self.board = Board(ground, Account(), ground.claim.letters | ground.context.letters)
         self.lines: list[Line] = []
+        self.taken = lettering.names_of(ground)
         self.tried: dict[object, int | None] = {}
         self.goals = self.effort = 0
         self.names = 0
@@ -62,24 +63,27 @@ class Search:
 
     def add(self, line: Line) -> int | None:
         """The number of the line, once the kernel accepts it; None where it does not."""
+        line = lettering.spoken(line, self.taken)
         try:
-            self.board.lines.append(self.board.line(line))
+            self.board.add(line)
         except Rejected:
             return None
         self.lines.append(line)
         return len(self.lines) - 1
 
-    def suggest(self, line: Line) -> None:
-        """Add a line that may be of use, once."""
+    def suggest(self, line: Line) -> bool:
+        """Add a line that may be of use, once. Returns whether it is there."""
         try:
             mark = (self.nf.canonical(difference(line.condition)), line.condition.value, line.where)
         except Rejected:
-            return
+            return False
         if mark not in self.suggested:
-            self.suggested.add(mark)
             number = self.add(line)
-            if number is not None:
-                self.useful.append(number)
+            if number is None:
+                return False
+            self.suggested.add(mark)
+            self.useful.append(number)
+        return True
 
     def known(self) -> list[Known]:
         """What can be cited and says a sign."""
@@ -147,8 +151,9 @@ class Search:
             condition = need.condition
             if condition.op != "cmp" or domain.reason(self.nf, need, self.ground.known) is not None:
                 continue
-            used = condition.letters.union(*(g.letters for g in need.guards))
-            scope = Scope(tuple(k for k in need.letters if k in used), both(*need.guards))
+            mapping = {k: self.letter(k.value[1]) for k in need.letters}
+            scope = Scope(tuple(mapping.values()), substitute(both(*need.guards), mapping))
+            condition = substitute(condition, mapping)
             number = None
             for relation in {"!=": (">", "<")}.get(condition.value, (condition.value,)):
                 turned = relation in ORIENTED
@@ -202,6 +207,8 @@ class Search:
         if number is not None:
             return number
         scale, factor, rest = bared(here, here.poly(term), strict)
+        if not rest:  # it is 0
+            return None
         addends = [product(scale, a) for a in addends_of(here, term)] if factor is ONE else []
         goal = Goal(rest, strict, scope, depth, tuple(addends))
         for strategy in strategies.ALL if depth < MAX_DEPTH else strategies.ALL[:1]:

@@ -143,15 +143,16 @@ class Sampler:
         self.random = random.Random(20_240)  # always the same numbers
         self.letters = sorted(ground.claim.letters | ground.context.letters, key=lambda k: str(k.value))
         self.points: list[tuple[Point, Letters]] = []
-        if all(d.law is None for d in ground.context.declarations.values()):
-            for number in range(TRIES):
-                if len(self.points) < POINTS:
-                    self._try(number)
+        for number in range(TRIES):
+            if len(self.points) < POINTS:
+                self._try(number)
 
     def _try(self, number: int) -> None:
         sizes = {axis: SIZES[(number + p) % len(SIZES)] for p, axis in enumerate(self.ground.context.axes)}
         values: dict[str, object] = {}
         for d in self.ground.context.declarations.values():
+            if d.law is not None:  # its values matter inside a mean only, which is not worked out here
+                continue
             size = sizes.get(d.over or "")
             if d.axes:
                 one = self._draw(d.kind, size) if number % TIED == 0 else None  # all entries equal, now and then

@@ -15,7 +15,25 @@ from derive.engine.simplex import combine
 from derive.kernel.normal import CASES, Exponent, Mono, Normal, Poly, add_to, key, mono_key, scaled
 from derive.kernel.proof import Cite, Line, Part
 from derive.kernel.signs import POS, difference, sign
-from derive.term import ONE, TRUE, TWO, Term, add, both, cmp, div, fn, mul, neg, negation, num, power, sub, substitute
+from derive.term import (
+    ONE,
+    TRUE,
+    TWO,
+    Term,
+    add,
+    both,
+    cmp,
+    div,
+    fn,
+    mul,
+    neg,
+    negation,
+    num,
+    power,
+    sub,
+    substitute,
+    subterms,
+)
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
@@ -24,7 +42,8 @@ if TYPE_CHECKING:
 LAST = 6  # the depth at which only one combination is tried
 MAX_PIECES = 80
 MAX_MONOS = 48
-MAX_FACTORS = 9
+MAX_FACTORS = 18
+MAX_GIVEN = 5
 MAX_NEW = 3  # monomials that one piece may bring in
 MAX_QUOTIENT = 12
 MAX_WEIGHTS = 3
@@ -98,19 +117,19 @@ def by_combination(search: Search, goal: Goal) -> list[Part] | None:
         return None
     if goal.depth < LAST:
         bounds.suggest(search, goal)
-    known = search.known()
+    known = ranked(here, goal.poly, search.known())
     pieces = [p for a in goal.addends if (p := weighed(search.board, here, Part(a), letters)) is not None]
     monos = dict.fromkeys(sorted(goal.poly, key=mono_key))
     kinds: list[Callable[[list[Mono]], Iterable[Piece]]] = [
         lambda targets: (),
         lambda targets: from_comparisons(search.board, here, letters, known, targets),
         lambda targets: guard_pieces(search, here, letters),
-        lambda targets: from_comparisons(search.board, here, letters, known, targets),
         lambda targets: products(search, here, letters, known),
-        lambda targets: squares(search.board, here, letters, targets, goal.poly),
+        lambda targets: squares(search.board, here, letters, [*goal.poly], goal.poly),
         lambda targets: [*weighted(search, goal), *absolute_pairs(search.board, here, letters, goal.poly)],
         lambda targets: from_comparisons(search.board, here, letters, known, targets),
         lambda targets: squares(search.board, here, letters, targets, goal.poly),
+        lambda targets: from_comparisons(search.board, here, letters, known, targets),
     ]
     few = 3 if goal.depth >= LAST else 4 if switches(goal, letters) else len(kinds)  # cases come before squares
     for number, kind in enumerate(kinds[:few]):
@@ -119,13 +138,31 @@ def by_combination(search: Search, goal: Goal) -> list[Part] | None:
         pieces = distinct([*pieces, *islice(new, MAX_PIECES)])
         if number and len(pieces) == count:
             continue
-        monos.update(dict.fromkeys(m for p in pieces[count:] for m in p.poly))
-        found = mixed(goal, [*pieces, *signed(here, monos)])
+        grown = dict.fromkeys([*monos, *(m for p in pieces[count:] for m in p.poly)])
+        found = mixed(goal, [*pieces, *signed(here, grown)])
         if found is not None:
             return found
-        if len(monos) > MAX_MONOS:
-            return None
+        if len(grown) > MAX_MONOS:  # these are too many: go on without them
+            pieces = pieces[:count]
+        else:
+            monos = grown
     return None
+
+
+def ranked(here: Normal, poly: Poly, known: list[Known]) -> list[Known]:
+    """The comparisons, those first that share functions with the polynomial and speak of few letters."""
+    shapes = functions_in(poly)
+
+    def rank(k: Known) -> tuple[int, int]:
+        own = functions_in(here.poly(k.fact.term))
+        return len(k.fact.letters), len(own - shapes) - len(own & shapes)
+
+    return sorted(known, key=rank)
+
+
+def functions_in(poly: Poly) -> set[str]:
+    """The functions and extrema in the polynomial, letters left aside."""
+    return {key(t)[0] for m in poly for a, _ in m for t in subterms(a) if t.op in ("fn", "argmax", "where")}
 
 
 def guard_pieces(search: Search, here: Normal, letters: frozenset[Term]) -> Iterator[Piece]:
@@ -138,16 +175,17 @@ def guard_pieces(search: Search, here: Normal, letters: frozenset[Term]) -> Iter
 
 
 def plain_pieces(search: Search, here: Normal, letters: frozenset[Term], known: list[Known]) -> list[Piece]:
-    """The comparisons that speak of no letters of their own."""
-    cited = [Part(ONE, (Cite(k.number),)) for k in known if not k.fact.letters]
+    """The comparisons that speak of no letters of their own, those that hold from the start first."""
+    ordered = sorted((k for k in known if not k.fact.letters), key=lambda k: k.number >= 0)
+    cited = [Part(ONE, (Cite(k.number),)) for k in ordered]
     found = [p for part in cited if (p := weighed(search.board, here, part, letters))]
-    return distinct([*found, *guard_pieces(search, here, letters)])
+    return distinct([*guard_pieces(search, here, letters), *found])
 
 
 def products(search: Search, here: Normal, letters: frozenset[Term], known: list[Known]) -> Iterator[Piece]:
-    """Products of two comparisons that speak of no letters of their own."""
+    """Products of two comparisons that speak of no letters of their own, one of them given from the start."""
     basic = [p.part for p in plain_pieces(search, here, letters, known) if not p.free][:MAX_FACTORS]
-    for n, first in enumerate(basic):
+    for n, first in enumerate(basic[:MAX_GIVEN]):
         for second in basic[n:]:
             part = Part(mul(first.multiplier, second.multiplier), first.cites + second.cites)
             piece = weighed(search.board, here, part, letters)
@@ -272,7 +310,7 @@ def divided(here: Normal, poly: Poly, divisor: Poly) -> Poly | None:
     leads = [m for m in divisor if degree(m, main) == top]
     quotient: Poly = {}
     rest = dict(poly)
-    while rest and len(leads) == 1 and len(quotient) < MAX_QUOTIENT:
+    for _ in range(MAX_QUOTIENT if len(leads) == 1 else 0):
         mono = max(rest, key=lambda m: (degree(m, main), mono_key(m)))
         step = without(mono, leads[0])
         if step is None:
@@ -280,7 +318,9 @@ def divided(here: Normal, poly: Poly, divisor: Poly) -> Poly | None:
         part: Poly = {step: Fraction(rest[mono]) / divisor[leads[0]]}
         add_to(quotient, part)
         add_to(rest, here.mul(part, divisor), -1)
-    return None if rest else quotient
+        if not rest:
+            return quotient
+    return None
 
 
 def degree(mono: Mono, atom: Term | None) -> int:

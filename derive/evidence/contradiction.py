@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +17,8 @@ from derive.evidence.points import Points
 from derive.term import Term
 
 CLAIM_WORK = 60_000  # nodes visited for one claim at one point and one precision
+DIGITS = 20  # of the sides, or as many more as it takes to tell them apart
+TINY = 10**100
 GIVE_UP = (NotDecided, NotPolynomial, RecursionError)
 
 
@@ -119,7 +122,9 @@ def shown(found: Contradiction) -> dict[str, Any]:
     data: dict[str, Any] = {"indices": {k.value[0]: n for k, n in letters}}
     left = None if found.left is None else enclosed(found.left)
     right = None if found.right is None else enclosed(found.right)
-    digits = 20
+    if left is not None and right is not None:
+        left, right = _coarser(left, right), _coarser(right, left)
+    digits = DIGITS
     while left is not None and right is not None and digits < 1000 and not _apart(left, right, digits):
         digits *= 2
     data["left"] = None if left is None else decimals(left, digits)
@@ -127,6 +132,15 @@ def shown(found: Contradiction) -> dict[str, Any]:
     if found.undefined is not None:
         data["undefined"] = found.undefined
     return data
+
+
+def _coarser(value: Enclosed, other: Enclosed) -> Enclosed:
+    """An enclosure of about 0 as wide as the last digit that the other side is shown with: the eye sees a 0."""
+    size = min(abs(other.low), abs(other.high))
+    if not (value.low < 0 < value.high and Fraction(1, TINY) < size < TINY):
+        return value
+    unit = Fraction(10) ** (Decimal(float(size)).adjusted() - DIGITS + 1)
+    return Enclosed(-unit, unit) if -unit <= value.low and value.high <= unit else value
 
 
 def _apart(left: Enclosed, right: Enclosed, digits: int) -> bool:

@@ -67,37 +67,42 @@ def instances(needed: Iterable[Requirement], here: Evaluation) -> Iterator[Insta
 
 @dataclass(frozen=True)
 class Determined:
-    """A hypothesis that gives every entry of a name by a term in other names: it is met by construction."""
+    """A hypothesis that gives every entry of a name by a term in other names.
+
+    It is met by construction, unless it has more letters than the name: the term is then taken at their first values.
+    """
 
     name: str
     letters: tuple[Term, ...]
     value: Term
+    more: tuple[Term, ...] = ()
 
 
 def determined(needed: Iterable[Requirement], scope: Scope, apart: frozenset[str]) -> dict[Requirement, Determined]:
-    """The requirements that can be met by construction, none of them resting on itself."""
+    """The requirements that say what a name is, none of them resting on itself, names in `apart` left alone."""
     found: dict[Requirement, Determined] = {}
     rests: dict[str, frozenset[str]] = {}
-    for requirement in needed:
-        for side in (0, 1):
-            row = _determination(requirement, side, scope, apart | rests.keys())
-            if row is not None and row.name not in _reached(scope.names(row.value), rests):
-                found[requirement] = row
-                rests[row.name] = scope.names(row.value)
-                break
+    for requirement, side in product(needed, (0, 1)):
+        row = _determination(requirement, side, scope) if requirement not in found else None
+        if row is None or row.name in apart or row.name in rests:
+            continue
+        if row.name not in _reached(scope.names(row.value), rests):
+            found[requirement] = row
+            rests[row.name] = scope.names(row.value)
     return found
 
 
-def _determination(requirement: Requirement, side: int, scope: Scope, taken: frozenset[str]) -> Determined | None:
+def _determination(requirement: Requirement, side: int, scope: Scope) -> Determined | None:
     if not requirement.equation or requirement.filters:
         return None
     entry, value = requirement.condition.args[side], requirement.condition.args[1 - side]
     declaration = scope.context.declarations.get(entry.value) if entry.op == "var" else None
-    if declaration is None or declaration.kind in ("random", "index") or entry.value in taken:
+    if declaration is None or declaration.kind in ("random", "index"):
         return None
     letters = entry.args
-    plain = all(k in requirement.letters for k in letters) and len(set(letters)) == len(letters)
-    return Determined(entry.value, letters, value) if plain and set(letters) == set(requirement.letters) else None
+    if not set(letters) <= set(requirement.letters) or len(set(letters)) < len(letters):
+        return None
+    return Determined(entry.value, letters, value, tuple(k for k in requirement.letters if k not in letters))
 
 
 def _reached(names: frozenset[str], rests: Mapping[str, frozenset[str]]) -> set[str]:
@@ -182,7 +187,7 @@ class Needs:
         budget.spend(len(draft.entries))
         for row in self.determined:
             for place in product(*(range(draft.sizes[axis]) for axis in declared[row.name].axes)):
-                letters = {**draft.fixed, **dict(zip(row.letters, place, strict=True))}
+                letters = {**draft.fixed, **dict.fromkeys(row.more, 0), **dict(zip(row.letters, place, strict=True))}
                 here.entries[row.name, place] = Closed(row.value, letters)
         try:
             for name in self.names:

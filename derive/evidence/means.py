@@ -248,12 +248,12 @@ def covariance(here: Evaluation, term: Term, letters: Letters) -> Number:
 def _by_summands(here: Evaluation, left: Term, right: Term, letters: Letters) -> Number:
     """The covariance by those of the summands, 0 for independent ones."""
     rows, columns = _flat(here, left, letters), _flat(here, right, letters)
-    if len(rows) == len(columns) == 1 and rows[0][1] is left:
-        raise NotDecided("a variance with no closed form")
     total: Number = ZERO
     for f, a, k in rows:
         for g, b, j in columns:
             if not _entries(here, a, k).isdisjoint(_entries(here, b, j)):
+                if a is left and b is right:
+                    raise NotDecided("a covariance with no closed form")
                 total = add(total, mul(mul(f, g), _pair(here, a, k, b, j)))
     return total
 

@@ -38,12 +38,11 @@ class Problem:
         reached = frozenset().union(*(self.scope.names(t) for t in [*conditions, *context.hypotheses]))
         self.shown = tuple(sorted(n for n in reached if n in declared))
         names = tuple(sorted(n for n in limited | self.scope.random if n in declared))
-        by_construction = determined(needed, self.scope, frozenset(e.args[0].value for e in self.examples))
-        self.needs = Needs(
-            self.scope, names, tuple(r for r in needed if r not in by_construction), tuple(by_construction.values())
-        )
-        known = {row.name for row in self.needs.determined}
-        self.free = tuple(declared[n] for n in names if declared[n].law is None and n not in known)
+        known = determined(needed, self.scope, frozenset(e.args[0].value for e in self.examples))
+        required = tuple(r for r in needed if r not in known or known[r].more)
+        self.needs = Needs(self.scope, names, required, tuple(known.values()))
+        given = {row.name for row in known.values()}
+        self.free = tuple(declared[n] for n in names if declared[n].law is None and n not in given)
         self.random = tuple(declared[n] for n in names if declared[n].law is not None)
         letters = frozenset().union(*(t.letters for t in [*conditions, *self.about_letters]))
         bodies = [context.definitions[n].body for n in limited if n in context.definitions]

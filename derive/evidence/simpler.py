@@ -18,6 +18,7 @@ from derive.term import Term
 WORK = 60_000  # nodes visited
 ROUNDS = 4
 CANDIDATES = [fmpq(p, q) for p, q in ((0, 1), (1, 1), (-1, 1), (2, 1), (-2, 1), (3, 1), (-3, 1), (1, 2), (-1, 2))]
+SMALL = 3
 COMMON = 3  # candidates that whole arrays are filled with
 CORNERS = 25  # points of a smaller size that are tried
 CLOSE = fmpq(1, 1000)  # sides that differ by less than this part of them do not look different
@@ -38,15 +39,24 @@ def simpler(points: Points, condition: Term, largest: int, found: Found) -> Foun
 
 
 def _smaller(points: Points, condition: Term, largest: int, found: Found) -> Found:
-    """The first counterexample among the corners of the sizes before the point's own."""
+    """The first counterexample among the corners of smaller sizes, and of its own if the point is involved."""
     for sizes in points.problem.sizes(largest):
-        if sizes == found[0].sizes or points.work < WORK // 2:
+        own = sizes == found[0].sizes
+        if points.work < WORK // 2 or (own and not _involved(found[0])):
             break
         for here in points.corners(sizes, CORNERS):
             why = at_point(points, condition, here)
-            if why is not None:
+            if why is not None and not (close(why) and not close(found[1])):
                 return here, why
+        if own:
+            break
     return found
+
+
+def _involved(here: Evaluation) -> bool:
+    """Whether there are entries that are not quite small numbers."""
+    given = [v for v in here.entries.values() if not isinstance(v, Closed)]
+    return any(not isinstance(v, fmpq) or max(abs(v.p), v.q) > SMALL for v in given)
 
 
 def _one_step(points: Points, condition: Term, found: Found) -> Found | None:

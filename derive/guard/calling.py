@@ -21,7 +21,7 @@ class BadCall(ValueError):
 
 @dataclass(frozen=True)
 class Call:
-    """How the function is called: which names it is given in which order, by keyword or not, in which library's arrays."""
+    """How the function is called: the names it is given, in order; by keyword or not; in which library's arrays."""
 
     function: Function
     names: tuple[str, ...]
@@ -30,10 +30,11 @@ class Call:
 
     def __call__(self, case: Case, given: dict[str, np.ndarray]) -> Any:
         """What the function returns for these arguments, each of them a copy in the case's memory layout."""
-        values = {n: self.arrays(laid_out(given[n], case.layout)) if _is_array(given[n]) else given[n] for n in self.names}
+        values = {
+            n: self.arrays(laid_out(given[n], case.layout)) if _is_array(given[n]) else given[n] for n in self.names
+        }
         with np.errstate(all="ignore"):
-            found = self.function(**values) if self.by_name else self.function(*values.values())
-        return found
+            return self.function(**values) if self.by_name else self.function(*values.values())
 
 
 def _is_array(value: Any) -> bool:
@@ -79,7 +80,9 @@ def _parameters(function: Function) -> list[inspect.Parameter] | None:
         found = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return None
-    return [p for p in found if p.kind is not p.VAR_KEYWORD and not (p.kind is p.KEYWORD_ONLY and p.default is not p.empty)]
+    return [
+        p for p in found if p.kind is not p.VAR_KEYWORD and not (p.kind is p.KEYWORD_ONLY and p.default is not p.empty)
+    ]
 
 
 def laid_out(array: np.ndarray, layout: str) -> np.ndarray:

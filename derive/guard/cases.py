@@ -104,7 +104,9 @@ FAMILIES: tuple[Family, ...] = (
 )
 
 
-def cases(target: Target, form: Format, seed: int = 0, batch: int | None = None, masked_rows: bool = True) -> Iterator[Case]:
+def cases(
+    target: Target, form: Format, seed: int = 0, batch: int | None = None, masked_rows: bool = True
+) -> Iterator[Case]:
     """The inputs of all families, the same for the same seed; those that cannot meet the hypotheses are left out."""
     roles = _roles(target.quantity.context, target.arguments, [target.quantity.term])
     bits = any(a.kind == "bit" and a.axes for a in target.arguments)

@@ -114,7 +114,8 @@ def check(
             smallest, exact = confirmed
             outcome = replace(
                 outcome, finding=smallest, found_in=finding.case.family, exact=exact, failing=len(found),
-                baseline=_baseline(smallest, exact, target, modes), cause=_cause(smallest, results, call, target, modes),
+                baseline=_baseline(smallest, exact, target, modes),
+                cause=_cause(smallest, results, call, target, modes),
             )  # fmt: skip
             break
     return replace(outcome, seconds=time.monotonic() - start)
@@ -168,7 +169,7 @@ def case_at(target: Target, modes: Modes, at: dict[str, Any], batch: int | None)
     missing = [a.name for a in target.arguments if a.name not in at and a.kind != "size"]
     if missing:
         raise ValueError(f"the input lacks {', '.join(missing)}")
-    values = {a.name: _numbers(at[a.name]) for a in target.arguments if a.name in at}
+    values = {a.name: _numbers(at[a.name]) for a in target.arguments if a.name in at and a.kind != "size"}
     rows = [{n: v[k] if np.ndim(v) else v for n, v in values.items()} for k in range(batch)] if batch else [values]
     made: list[Inputs] = []
     for row in rows:
@@ -251,7 +252,9 @@ def _baseline(finding: Finding, exact: Exactly | None, target: Target, modes: Mo
     if exact is None or finding.case.batched:
         return None
     row = finding.case.rows[0]
-    values = [row.arrays.get(a.name, row.indices.get(a.name, row.sizes.get(a.name))) for a in target.plain_numpy.arguments]
+    values = [
+        row.arrays.get(a.name, row.indices.get(a.name, row.sizes.get(a.name))) for a in target.plain_numpy.arguments
+    ]
     try:
         with np.errstate(all="ignore"):
             result = np.asarray(target.plain_numpy(*values))
@@ -294,9 +297,7 @@ def _cause(
     return _precision(finding, results, call, target, modes)
 
 
-def _named_in_float64(
-    results: Sequence[Finding | Clean], call: Call, target: Target, modes: Modes
-) -> str | None:
+def _named_in_float64(results: Sequence[Finding | Clean], call: Call, target: Target, modes: Modes) -> str | None:
     """The mistake as the function makes it in float64, at the same stored numbers, where it works there."""
     if modes.dtype == "float64":
         return None
@@ -310,10 +311,8 @@ def _named_in_float64(
     return named(seen, target, there)
 
 
-def _precision(
-    finding: Finding, results: Sequence[Finding | Clean], call: Call, target: Target, modes: Modes
-) -> Cause:
-    """Whether the error is one of arithmetic: a less stable form, less precise intermediate results; or none of these."""
+def _precision(finding: Finding, results: Sequence[Finding | Clean], call: Call, target: Target, modes: Modes) -> Cause:
+    """Whether the error is one of arithmetic: a less stable form, less precise steps; or none of these."""
     if _promised(finding, target, modes) and _explained(results, target, replace(modes, ulp=None), stable=False):
         return Cause("lost precision", "the formula as it is written, without a shift by the maximum, loses as much")
     falls = _falls(finding, call, target, modes)
@@ -329,7 +328,7 @@ def _precision(
             return Cause("unknown", f"a small mistake in the formula, or a step in less precision: {text}")
     if falls is False:
         return Cause("wrong formula", "the error does not fall with the precision of the dtype; no known mistake fits")
-    if finding.ratio * 2.0 ** -modes.form.precision > 2.0 ** -(modes.form.precision / 2):
+    if finding.ratio * 2.0**-modes.form.precision > 2.0 ** -(modes.form.precision / 2):
         return Cause("wrong formula", "the error is far beyond what rounding explains; no known mistake fits")
     return Cause("unknown", "one dtype alone does not tell a wrong formula from lost precision here")
 

@@ -56,7 +56,9 @@ def run(call: Call, target: Target, case: Case, modes: Modes) -> Finding | Clean
         returned = call(case, arguments)
     except Exception as problem:
         where = traceback.extract_tb(problem.__traceback__)[-1]
-        detail = f"{type(problem).__name__}: {str(problem)[:300]} (line {where.lineno} of {where.filename.split('/')[-1]})"
+        detail = (
+            f"{type(problem).__name__}: {str(problem)[:300]} (line {where.lineno} of {where.filename.split('/')[-1]})"
+        )
         return Finding("raises", case, detail)
     try:
         array = as_array(returned)
@@ -68,7 +70,9 @@ def run(call: Call, target: Target, case: Case, modes: Modes) -> Finding | Clean
 def compared(array: np.ndarray, python: bool, target: Target, case: Case, modes: Modes) -> Finding | Clean:
     want = expected(target, case, modes)
     if array.shape != want.value.shape:
-        return Finding("shape", case, f"the result has the shape {array.shape}, not {want.value.shape}", (), array, want)
+        return Finding(
+            "shape", case, f"the result has the shape {array.shape}, not {want.value.shape}", (), array, want
+        )
     if array.dtype != modes.form.dtype and not (python and array.shape == ()):
         return Finding("dtype", case, f"the result is {array.dtype}, not {modes.dtype}", (), array, want)
     return judged(array, want, case, modes)

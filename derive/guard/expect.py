@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from derive.evidence.inputs import Inputs, place_of
-from derive.evidence.ulp import FORMATS, Format, Reference, references
+from derive.evidence.ulp import FORMATS, Format, references
 from derive.guard.cases import Case
 from derive.guard.running import Evaluator, Wide
 from derive.guard.target import Target
@@ -132,8 +132,10 @@ def _row(
         here.adopt(base)
     value, error = here.over(term, letters)
     if modes.inner is not modes.form:
-        error = error + Wide(2) ** -modes.form.precision * np.abs(value) + Wide(2) ** (
-            (modes.form.least if modes.flush else modes.form.least - modes.form.precision)
+        error = (
+            error
+            + Wide(2) ** -modes.form.precision * np.abs(value)
+            + Wide(2) ** (modes.form.least if modes.flush else modes.form.least - modes.form.precision)
         )
     top = (2 - Wide(2) ** (1 - modes.form.precision)) * Wide(2) ** modes.form.greatest
     error = np.where(np.abs(value) + error > top, np.where(np.isnan(error), error, Wide(np.inf)), error)
@@ -147,7 +149,9 @@ def _row(
 def _about_letters(target: Target) -> list[Term]:
     """The hypotheses on the result's own letters, such as i != j: elsewhere nothing is claimed."""
     own = set(target.letters)
-    return [h for h in target.quantity.given if h.letters and not h.names and h.letters <= own | set(target.quantity.fixed)]
+    return [
+        h for h in target.quantity.given if h.letters and not h.names and h.letters <= own | set(target.quantity.fixed)
+    ]
 
 
 def _along(array: np.ndarray, letters: tuple[Term, ...], wanted: tuple[Term, ...]) -> np.ndarray:
@@ -240,4 +244,4 @@ def in_dtype(case: Case, form: Format) -> Case:
     return replace(case, rows=rows)
 
 
-__all__ = ["Exactly", "Expected", "Modes", "Reference", "exactly", "expected", "given", "in_dtype", "of_term"]
+__all__ = ["Exactly", "Expected", "Modes", "exactly", "expected", "given", "in_dtype", "of_term"]

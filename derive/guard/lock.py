@@ -1,4 +1,4 @@
-"""A project's theorems as they were agreed on: statement, canonical form and hash, in a file, and what has changed since.
+"""A project's theorems as they were agreed on: statement, canonical form and hash in a file, and what changed since.
 
 The canonical form of a theorem holds all it means: its claims, hypotheses, and the declarations and definitions they
 rest on, imported ones included. It is the same however letters are named and sums and products ordered, and different
@@ -193,7 +193,7 @@ def lock_text(data: dict[str, Any]) -> str:
     for t, (source, theorems) in enumerate(sorted(data["theories"].items())):
         lines.append(f"  {json.dumps(source)}: {{")
         for k, (name, entry) in enumerate(theorems.items()):
-            parts = [f'    {json.dumps(key)}: {json.dumps(entry[key], ensure_ascii=False)}' for key in entry]
+            parts = [f"    {json.dumps(key)}: {json.dumps(entry[key], ensure_ascii=False)}" for key in entry]
             lines += [f"   {json.dumps(name)}: {{", ",\n".join(parts), "   }" + ("," if k < len(theorems) - 1 else "")]
         lines.append("  }" + ("," if t < len(data["theories"]) - 1 else ""))
     return "\n".join([*lines, " }", "}"]) + "\n"

@@ -6,6 +6,7 @@ import decimal as decimals
 import json
 import math
 import shlex
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ from derive.evidence.measure import shortest
 from derive.guard.calling import Function
 from derive.guard.check import Outcome, ulps
 from derive.guard.compare import Finding, allowance
+from derive.guard.target import Target
 from derive.language.errors import printable
 
 MAX_SHOWN = 24  # numbers of one array
@@ -43,14 +45,18 @@ def failure(outcome: Outcome) -> str:
     assert f is not None
     lines = [headline(o)]
     if o.cause is not None:
-        lines.append(f"  {o.cause.kind}: {printable(o.cause.text)}" if o.cause.kind != "unknown" else f"  cause: {o.cause.text}")
+        lines.append(
+            f"  {o.cause.kind}: {printable(o.cause.text)}" if o.cause.kind != "unknown" else f"  cause: {o.cause.text}"
+        )
     if f.kind not in ("raises", "shape", "dtype"):
         lines += _numbers(o, f)
     lines.append(f"  found in the inputs {o.found_in!r}; {o.failing} of {o.cases} inputs fail")
     lines += _input(o, f)
     lines += [f"  {note}" for note in (_modes(o)[2:], _unproved(o)[2:]) if note]
     lines.append(f"  reproduce: {reproduce(o)}")
-    lines.append(f"  formula: {printable(o.target.formula)}  sha256:{o.target.digest[:12]}  (derive show {_shown_name(o)})")
+    lines.append(
+        f"  formula: {printable(o.target.formula)}  sha256:{o.target.digest[:12]}  (derive show {_shown_name(o)})"
+    )
     return "\n".join(lines)
 
 
@@ -92,7 +98,9 @@ def _in_ulp(o: Outcome, f: Finding) -> tuple[str, str]:
 def decimal(value: Fraction, digits: int = 20) -> str:
     """The number in decimal, rounded to so many digits."""
     context = decimals.Context(prec=digits, Emin=-(10**9), Emax=10**9)
-    return format(context.divide(decimals.Decimal(value.numerator), decimals.Decimal(value.denominator)).normalize(context), "")
+    return format(
+        context.divide(decimals.Decimal(value.numerator), decimals.Decimal(value.denominator)).normalize(context), ""
+    )
 
 
 def _short(value: float) -> str:
@@ -107,25 +115,31 @@ def _numbers(o: Outcome, f: Finding) -> list[str]:
     form = o.modes.form
     got = float(f.result[f.place])
     allowed = float(allowance(f.expected, o.modes)[f.place])
-    lines = [f"  worst at index {f.place}" + f": {f.over} of {f.count} outputs over the limit ({100 * f.over / max(f.count, 1):.1f}%)"]
+    share = 100 * f.over / max(f.count, 1)
+    lines = [f"  worst at index {f.place}: {f.over} of {f.count} outputs over the limit ({share:.1f}%)"]
     if o.exact is None:
         return [*lines, f"  yours    {shortest(got, form)} = {got.hex()}"]
     exact = o.exact
     value = decimal(exact.exact)
-    lines.append(
-        f"  yours    {shortest(got, form)}     nearest {shortest(exact.nearest, form)}     exact {value} (+- {float(exact.radius):.1e})"
-    )
+    both = f"  yours    {shortest(got, form)}     nearest {shortest(exact.nearest, form)}"
+    lines.append(f"{both}     exact {value} (+- {float(exact.radius):.1e})")
     lines.append(f"           hex: {got.hex()}, {exact.nearest.hex()}")
     if math.isfinite(got):
         gap = abs(got - float(exact.exact))
         relative = f"   rel err {gap / abs(float(exact.exact)):.2e}" if exact.exact and float(exact.exact) else ""
-        base = "" if o.baseline is None else f"   |  baseline (plain NumPy {o.modes.dtype}, same input): {_short(o.baseline)} ulp"
+        base = (
+            ""
+            if o.baseline is None
+            else f"   |  baseline (plain NumPy {o.modes.dtype}, same input): {_short(o.baseline)} ulp"
+        )
         lines.append(f"  abs err {gap:.2e}{relative}{base}")
         unit = float(form.ulp(exact.exact))
         rule = f"ulp={o.modes.ulp:g}" if o.modes.ulp is not None else "from dtype, sizes and condition"
         in_u = allowed / (2.0**-form.precision * abs(float(exact.exact))) if float(exact.exact) else math.inf
         size = f" = {in_u:.3g} u of the exact value" if math.isfinite(in_u) else ""
-        lines.append(f"  allowed  {allowed:.2e} = {_short(allowed / unit)} ulp{size} ({rule}; u = 2**-{form.precision})")
+        lines.append(
+            f"  allowed  {allowed:.2e} = {_short(allowed / unit)} ulp{size} ({rule}; u = 2**-{form.precision})"
+        )
     return lines
 
 
@@ -161,7 +175,11 @@ def _modes(o: Outcome) -> str:
 
 
 def _unproved(o: Outcome) -> str:
-    return "" if o.target.verdict in (None, "proved") else f"; beware: the formula itself is {o.target.verdict}, not proved"
+    return (
+        ""
+        if o.target.verdict in (None, "proved")
+        else f"; beware: the formula itself is {o.target.verdict}, not proved"
+    )
 
 
 def _shown_name(o: Outcome) -> str:
@@ -171,12 +189,13 @@ def _shown_name(o: Outcome) -> str:
 # -- to see it again ---------------------------------------------------------------------------------------------------
 
 
-def at(finding: Finding) -> dict[str, Any]:
+def at(finding: Finding, target: Target | None = None) -> dict[str, Any]:
     """The input of a finding as plain data, exactly: what `at=` and `--at` take."""
     rows = [_data(row) for row in finding.case.rows]
+    sizes = {a.name: finding.case.sizes[a.name] for a in (target.arguments if target else ()) if a.kind == "size"}
     if not finding.case.batched:
-        return rows[0]
-    return {name: [row[name] for row in rows] for name in rows[0]}
+        return {**rows[0], **sizes}
+    return {**{name: [row[name] for row in rows] for name in rows[0]}, **sizes}
 
 
 def _data(row: Any) -> dict[str, Any]:
@@ -189,7 +208,11 @@ def _data(row: Any) -> dict[str, Any]:
 
 
 def _exact(value: float) -> Any:
-    return int(value) if value == int(value) and abs(value) < 2**31 and not (value == 0 and math.copysign(1, value) < 0) else value.hex()
+    return (
+        int(value)
+        if value == int(value) and abs(value) < 2**31 and not (value == 0 and math.copysign(1, value) < 0)
+        else value.hex()
+    )
 
 
 def function_name(function: Function) -> str | None:
@@ -203,18 +226,21 @@ def reproduce(o: Outcome) -> str:
     assert o.finding is not None
     name = function_name(o.call.function)
     large = sum(a.size for row in o.finding.case.rows for a in row.arrays.values()) > 4 * MAX_SHOWN
-    given = None if large or o.finding.case.layout != "contiguous" else at(o.finding)
+    given = None if large or o.finding.case.layout != "contiguous" else at(o.finding, o.target)
     m = o.modes
     if name is None:
         options = [f'dtype="{m.dtype}"', f"seed={o.seed}"] + ([f"at={given}"] if given else [])
         return f'assert_implements(your_function, "{o.target.name}", {", ".join(options)})'
     words = ["derive", "test", name, o.source or o.target.name, "--dtype", m.dtype, "--seed", str(o.seed)]
     for option, value in (
-        ("--ulp", m.ulp), ("--inside", m.inside), ("--batch", len(o.finding.case.rows) if o.finding.case.batched else None),
+        ("--ulp", m.ulp), ("--inside", m.inside),
+        ("--batch", len(o.finding.case.rows) if o.finding.case.batched else None),
         ("--reduction", m.reduction if m.reduction != "none" else None), ("--ignore-index", m.ignore_index),
         ("--undefined", m.undefined if m.undefined != "any" else None),
     ):  # fmt: skip
         words += [option, str(value)] if value is not None else []
+    declared = tuple(a.name for a in o.target.arguments)
+    words += ["--arguments", ", ".join(o.call.names)] if not o.call.by_name and o.call.names != declared else []
     words += ["--flush"] if m.flush else []
     words += ["--at", json.dumps(given)] if given else []
     return " ".join(shlex.quote(w) for w in words)
@@ -228,19 +254,20 @@ def data(o: Outcome) -> dict[str, Any]:
         got = float(f.result[f.place]) if f.result is not None and f.kind not in ("raises", "shape", "dtype") else None
         off = ulps(got, o.exact, o.modes) if got is not None and o.exact is not None else None
         found = {
-            "kind": f.kind, "detail": f.detail, "index": list(f.place), "sizes": f.case.sizes, "input": at(f),
+            "kind": f.kind, "detail": f.detail, "index": list(f.place), "sizes": f.case.sizes, "input": at(f, o.target),
             "inputs": o.found_in, "over": f.over, "components": f.count,
             "yours": None if got is None else got.hex(), "ulp": off if off is None or math.isfinite(off) else None,
             "exact": None if o.exact is None else decimal(o.exact.exact),
             "radius": None if o.exact is None else float(o.exact.radius),
-            "allowed": float(allowance(f.expected, o.modes)[f.place]) if f.kind == "error" and f.expected is not None else None,
+            "allowed": float(allowance(f.expected, o.modes)[f.place]) if f.kind == "error" and f.expected else None,
             "baseline_ulp": o.baseline if o.baseline is None or math.isfinite(o.baseline) else None,
-            "cause": None if o.cause is None else {"kind": o.cause.kind, "text": o.cause.text, "mistake": o.cause.mistake},
+            "cause": None if o.cause is None else asdict(o.cause),
             "reproduce": reproduce(o),
         }  # fmt: skip
     return {
         "schema": SCHEMA, "formula": o.target.formula, "quantity": o.target.name, "verdict": o.target.verdict,
         "sha256": o.target.digest, "dtype": o.modes.dtype, "modes": o.modes.spoken(), "seed": o.seed,
         "ok": o.ok and not o.nothing_checked, "cases": o.cases, "components": o.components, "open": o.open,
-        "closest": o.closest, "failing": o.failing, "finding": found, "message": text(o), "seconds": round(o.seconds, 3),
+        "closest": o.closest, "failing": o.failing, "finding": found, "message": text(o),
+        "seconds": round(o.seconds, 3),
     }  # fmt: skip

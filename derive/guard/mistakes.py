@@ -11,7 +11,7 @@ import numpy as np
 
 from derive.codegen.stable import stabilised
 from derive.codegen.value import CodegenError
-from derive.guard.cases import Case
+from derive.guard.cases import Case, cases
 from derive.guard.expect import Expected, Modes, bases, of_term
 from derive.guard.mutants import Mutant, mutants
 from derive.guard.running import Evaluator, Wide
@@ -20,6 +20,7 @@ from derive.guard.target import Target
 CLEAR = 8  # how far beyond the bound the formula has to be missed before a mistake is looked for
 SECONDS = 0.8  # of computing, whatever else the machine does
 ZERO = "0 times"
+TELLING = 4  # cases on which mutants that fit are told apart
 SHARP = Wide(2) ** -30  # two mutants that differ by less than this, relatively, are the same function
 
 
@@ -43,8 +44,11 @@ class Seen:
 def named(seen: Sequence[Seen], target: Target, modes: Modes, seconds: float = SECONDS) -> str | None:
     """Words for the mistake, or None where none fits, or several that are different."""
     usable = [s for s in seen if s.result.shape == s.expected.value.shape]
+    turned = _transposed_result(seen)
+    if turned is not None:
+        return turned
     if max((s.missed for s in usable), default=0) < CLEAR:
-        return _transposed_result(seen)
+        return None
     return ratio(usable, target) or _mutant(usable, target, modes, seconds)
 
 
@@ -55,49 +59,63 @@ def _mutant(seen: Sequence[Seen], target: Target, modes: Modes, seconds: float) 
     until = time.process_time() + seconds
     order = sorted(seen, key=lambda s: (s.missed < CLEAR, s.result.size))
     known = [bases(target, s.case, modes) for s in order]
-    fitting: list[tuple[Mutant, list[Expected]]] = []
+    fitting: list[Mutant] = []
     for mutant in mutants(target):
         if time.process_time() > until:
             break
-        values = fits(mutant, order, target, modes, known)
-        if values is not None:
-            fitting.append((mutant, values))
+        if fits(mutant, order, target, modes, known):
+            fitting.append(mutant)
     if not fitting:
         return None
-    first = fitting[0]
-    if any(not same(first[1], other) for _, other in fitting[1:]):
-        return None
-    return first[0].text
+    telling = [*cases(target, modes.form)][:TELLING]  # where different mistakes differ, whatever was seen
+    values = [_values(mutant, telling, target, modes) for mutant in fitting]
+    return fitting[0].text if all(same(values[0], other) for other in values[1:]) else None
+
+
+def _values(mutant: Mutant, chosen: Sequence[Case], target: Target, modes: Modes) -> list[Expected | None]:
+    """The mutant's values, None where it has none."""
+    term, context, _ = stabilised(mutant.term, mutant.context)
+    found: list[Expected | None] = []
+    for case in chosen:
+        try:
+            found.append(of_term(term, context, target.letters, case, target, modes))
+        except (CodegenError, IndexError, KeyError, ValueError):
+            found.append(None)
+    return found
 
 
 def fits(
     mutant: Mutant, seen: Sequence[Seen], target: Target, modes: Modes, known: Sequence[Sequence[Evaluator]] = ()
-) -> list[Expected] | None:
-    """The mutant's values where they are what the function gave, in every case and to the mutant's own bounds."""
+) -> bool:
+    """Whether the mutant gives what the function gave, in every case and to the mutant's own bounds."""
     term, context, _ = stabilised(mutant.term, mutant.context)
-    values: list[Expected] = []
     told, told_of, promised = False, 0, 0
     for s, base in zip_longest(seen, known, fillvalue=()):
         try:
             value = of_term(term, context, target.letters, s.case, target, modes, base)
         except (CodegenError, IndexError, KeyError, ValueError):
-            return None
+            return False
         with np.errstate(all="ignore"):
             got = s.result.astype(Wide)
             told_here = value.promised & np.isfinite(got)
             off = np.where(told_here, np.abs(got - value.value), 0)
             if np.any(off > np.where(told_here, value.error, np.inf)) or np.any(value.promised & ~np.isfinite(got)):
-                return None
+                return False
             told_of, promised = told_of + int(told_here.sum()), promised + int(s.expected.promised.sum())
             truth = np.abs(got - s.expected.value)
-            told |= bool(np.any(told_here & s.expected.promised & (truth > CLEAR * s.expected.error) & (truth > CLEAR * off)))
-        values.append(value)
-    return values if told and 2 * told_of >= promised else None
+            told |= bool(
+                np.any(told_here & s.expected.promised & (truth > CLEAR * s.expected.error) & (truth > CLEAR * off))
+            )
+    return told and 2 * told_of >= promised
 
 
-def same(some: Sequence[Expected], others: Sequence[Expected]) -> bool:
+def same(some: Sequence[Expected | None], others: Sequence[Expected | None]) -> bool:
     """Whether the values agree far beyond what the dtype could tell."""
     for a, b in zip(some, others, strict=True):
+        if a is None or b is None:
+            if a is not b:
+                return False
+            continue
         known = a.promised & b.promised
         gap = np.abs(a.value - b.value)[known]
         if np.any(gap > SHARP * (np.abs(a.value) + np.abs(b.value))[known] + (a.error + b.error)[known] * SHARP):
@@ -124,7 +142,7 @@ def _transposed_result(seen: Sequence[Seen]) -> str | None:
 
 
 def ratio(seen: Sequence[Seen], target: Target) -> str | None:
-    """Words for a factor that every entry of every result is too large by, and that is a number, a size or a variable."""
+    """Words for a factor that every entry of every result is too large by: a number, a size or a variable."""
     spans = [_span(s) for s in seen]
     told = [(s, span) for s, span in zip(seen, spans, strict=True) if span is not None]
     if any(span is False for span in spans) or not told:
@@ -138,7 +156,11 @@ def ratio(seen: Sequence[Seen], target: Target) -> str | None:
         if all((value := factor(s.case)) is not None and span[0] <= value <= span[1] for s, span in told)
     ]
     if len(fitting) == 1:
-        return "your result is 0 in every entry" if fitting == [ZERO] else f"your result is {fitting[0]} the formula's, in every entry"
+        return (
+            "your result is 0 in every entry"
+            if fitting == [ZERO]
+            else f"your result is {fitting[0]} the formula's, in every entry"
+        )
     if fitting:
         return None
     low, high = max(span[0] for _, span in told), min(span[1] for _, span in told)
@@ -148,7 +170,7 @@ def ratio(seen: Sequence[Seen], target: Target) -> str | None:
     return None
 
 
-def _span(s: Seen) -> tuple[float, float] | None | bool:
+def _span(s: Seen) -> tuple[float, float] | bool | None:
     """The ratios that all entries allow; None where no entry tells, False where they contradict each other."""
     with np.errstate(all="ignore"):
         got, want = s.result.astype(Wide), s.expected

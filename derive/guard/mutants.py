@@ -133,7 +133,10 @@ def _flipped_term(node: Term, scope: tuple[Term, ...], context: Context) -> Iter
     if node.op == "add":
         for k, part in enumerate(node.args):
             new = part.args[0] if part.op == "neg" else neg(part)
-            yield f"the sign of the term {shown(part)} is wrong", rebuild(node, (*node.args[:k], new, *node.args[k + 1 :]))
+            yield (
+                f"the sign of the term {shown(part)} is wrong",
+                rebuild(node, (*node.args[:k], new, *node.args[k + 1 :])),
+            )
 
 
 def _dropped_factor(node: Term, scope: tuple[Term, ...], context: Context) -> Iterator[Change]:
@@ -156,7 +159,10 @@ def _part_of_sum(node: Term, scope: tuple[Term, ...], context: Context) -> Itera
                 alone = substitute(node.args[0], {k: j}) if node.args[1] is TRUE else only
                 yield f"of {shown(node)} only the term {k.value[0]} = {j.value[0]} is taken", alone
                 rest = both(node.args[1], cmp("!=", k, j))
-                yield f"in {shown(node)} the term {k.value[0]} = {j.value[0]} is left out", rebuild(node, (node.args[0], rest))
+                yield (
+                    f"in {shown(node)} the term {k.value[0]} = {j.value[0]} is left out",
+                    rebuild(node, (node.args[0], rest)),
+                )
         last = cmp("<", k, sub(size(k.value[1]), ONE))
         for words, kept in (("last", last), ("first", cmp(">", k, ZERO))):
             kept_too = both(node.args[1], kept)
@@ -184,7 +190,8 @@ def _off_by_one(node: Term, scope: tuple[Term, ...], context: Context) -> Iterat
             if a.op == "index":
                 for step in (1, -1):
                     new = rebuild(node, (*node.args[:k], make("shifted", (a,), step), *node.args[k + 1 :]))
-                    yield f"{a.value[0]} {'+' if step > 0 else '-'} 1 stands for {a.value[0]} in {shown(node)} (off by one)", new
+                    letter, sign = a.value[0], "+" if step > 0 else "-"
+                    yield f"{letter} {sign} 1 stands for {letter} in {shown(node)} (off by one)", new
 
 
 def _function(node: Term, scope: tuple[Term, ...], context: Context) -> Iterator[Change]:

@@ -1,7 +1,7 @@
 """Running error bounds: a formula's value, and what an honest computation of it in a format may be off by.
 
 Every operation adds its rounding to what its operands bring along: a sum of N terms in any order (N - 1) u times the sum
-of their sizes, a product or quotient one u, an elementary function a few. So the bound of a quantity is componentwise,
+of sizes, a product or quotient one u, an elementary function a few. So the bound of a quantity is componentwise,
 and made of the dtype, the sizes and the condition of the formula at the input: nothing in it is chosen for a quantity.
 Values are kept in extended precision, whose own error is the same bound with a smaller u.
 
@@ -25,6 +25,7 @@ from derive.language.printer import to_text
 from derive.term import TRUE, Term
 
 Wide = np.longdouble
+LEEWAY = 2  # an equal form may round once more wherever the formula rounds: exp(x - m - log Z) for exp(x - m)/Z, say
 SPACE = 4_000_000  # entries of one intermediate array
 
 
@@ -101,7 +102,9 @@ class Evaluator:
         def same(name: str) -> bool:
             if name not in alike:
                 there = theirs.get(name)
-                alike[name] = there is not None and there.body is mine[name].body and there.letters == mine[name].letters
+                alike[name] = (
+                    there is not None and there.body is mine[name].body and there.letters == mine[name].letters
+                )
                 alike[name] = alike[name] and all(same(n) for n in mine[name].body.names if n in mine)
             return alike[name]
 
@@ -127,11 +130,13 @@ class Evaluator:
         return found  # type: ignore[return-value]
 
     def over(self, term: Term, letters: tuple[Term, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Values and bounds, rounding of the result included, with the letters as axes."""
+        """Values and bounds with the letters as axes: leeway for equal forms, and the rounding of the result."""
         found = self.number(term)
         shape = tuple(self.sizes[k.value[1]] for k in letters)
-        value, error = (np.broadcast_to(spread_out(a, found.letters, letters), shape) for a in (found.value, found.error))
-        return value, error + self.unit * np.abs(value) + self.least
+        value, error = (
+            np.broadcast_to(spread_out(a, found.letters, letters), shape) for a in (found.value, found.error)
+        )
+        return value, LEEWAY * error + self.unit * np.abs(value) + self.least
 
     # -- what the rows use --
 
@@ -216,7 +221,9 @@ class Evaluator:
         letters = tuple(dict.fromkeys((*union(found, test), *term.bound)))
         self.fits(letters)
         shape = tuple(self.sizes[k.value[1]] for k in letters)
-        value, error = (np.broadcast_to(spread_out(a, found.letters, letters), shape) for a in (found.value, found.error))
+        value, error = (
+            np.broadcast_to(spread_out(a, found.letters, letters), shape) for a in (found.value, found.error)
+        )
         counts, sure = (np.broadcast_to(spread_out(a, test.letters, letters), shape) for a in (test.value, test.sure))
         if not np.all(sure):
             error = np.where(sure, error, Wide(np.inf))
@@ -307,7 +314,9 @@ def _fn(e: Evaluator, term: Term) -> Running:
     if term.value in ("max", "min"):
         parts, letters = e.aligned(*(e.number(a) for a in term.args))
         choose = np.maximum if term.value == "max" else np.minimum
-        return Running(choose(parts[0][0], parts[1][0]), np.maximum(parts[0][1], parts[1][1]) + 0 * parts[0][0], letters)
+        return Running(
+            choose(parts[0][0], parts[1][0]), np.maximum(parts[0][1], parts[1][1]) + 0 * parts[0][0], letters
+        )
     row = elementary.FUNCTIONS.get(term.value)
     if row is None:
         raise CodegenError(f"the function {term.value} has no running error bound")

@@ -65,7 +65,7 @@ class Target:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def with_arguments(self, names: Iterable[str]) -> Target:
-        """The target with the other declared variables that are named here as arguments too: its formula ignores them."""
+        """The target with other declared variables, where named here, as arguments that its formula ignores."""
         own = {a.name for a in self.arguments}
         declared = self.quantity.context.declarations
         more = [declared[n] for n in names if n in declared and n not in own]
@@ -87,7 +87,7 @@ def split(name: str) -> tuple[str, str]:
 
 
 def resolve(name: str, folder: Path | None = None) -> Target:
-    """The quantity of that name; files are looked up from the folder. Raises UnknownTarget, LanguageError, CodegenError."""
+    """The quantity of that name, files from the folder. Raises UnknownTarget, LanguageError, CodegenError."""
     source, what = split(name)
     path = Path(source)
     if source.endswith(".derive"):

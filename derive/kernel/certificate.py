@@ -14,11 +14,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from derive.kernel.check import check, pure_index, well_formed
+from derive.kernel.check import check, pure_index
 from derive.kernel.context import Context, Declaration, Definition, Law, Lemma
 from derive.kernel.derivative import dependencies
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected, Step, Use
+from derive.kernel.wellformed import well_formed
 from derive.term import BINDERS, TRUE, Term, alike, make
 
 FORMAT = "derive-certificate"
@@ -299,6 +300,8 @@ def _covered(lemma: Lemma, context: Context, proved: dict[str, list[tuple[Term, 
         there = Normal(source)
         if not alike(there.opened(condition), wanted):
             continue
+        if not lemma.letters <= source.letters:
+            raise Rejected(f"the lemma {lemma.name} takes a letter for a declared index that was none")
         for name in _reached(source, [wanted, *(there.opened(h) for h in source.hypotheses)]):
             if any(a.get(name) != b.get(name) for a, b in zip(_tables(source), _tables(context), strict=True)):
                 raise Rejected(f"the lemma {lemma.name} speaks of another {name}")

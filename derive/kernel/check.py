@@ -17,6 +17,7 @@ from derive.kernel.normal import Normal, Poly, add_to
 from derive.kernel.proof import Account, Condition, Proof, Rejected, Step, Use
 from derive.kernel.rules import RULES, instantiate, match
 from derive.kernel.signs import RELATION, Fact, difference, split
+from derive.kernel.wellformed import well_formed
 from derive.term import (
     ONE,
     TRUE,
@@ -112,8 +113,21 @@ def pure_index(condition: Term, context: Context) -> bool:
     )
 
 
+# What Python raises on data that is no proof: the kernel refuses it like any other.
+MALFORMED = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
 def check(proof: Proof, context: Context, tick: Callable[[], None] | None = None) -> Account:
     """Replay the proof. Returns the account of what was used; raises Rejected with the step and the reason."""
+    try:
+        return _replay(proof, context, tick)
+    except Rejected:
+        raise
+    except MALFORMED as why:
+        raise Rejected(f"malformed: {type(why).__name__}") from None
+
+
+def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None) -> Account:
     well_formed(proof.claim, context)
     ground = Ground(proof.claim, context, tick)
     claim, account = ground.claim, Account()
@@ -134,6 +148,8 @@ def check(proof: Proof, context: Context, tick: Callable[[], None] | None = None
             conditions = check_step(ground, current, step, account)
         except Rejected as why:
             raise Rejected(why.reason, number) from None
+        except MALFORMED as why:
+            raise Rejected(f"malformed: {type(why).__name__}", number) from None
         account.conditions.append(tuple(conditions))
         current = step.after
         if number < len(proof.steps):  # algebra reads sqrt(x)**2 as x: each line must be defined where the left side is
@@ -493,78 +509,3 @@ PROCEDURES: dict[str, Callable[[Place, Term, Term, Step], list[Condition]]] = {
     "moment": _moment,
     "case_distinction": _cases,
 }
-
-
-# -- well-formedness: a certificate may hold anything ----------------------------------------------------------------
-
-ARITY = {
-    "neg": 1,
-    "div": 2,
-    "pow": 2,
-    "delta": 2,
-    "where": 3,
-    "diff": 2,
-    "at": 2,
-    "limit": 3,
-    "E": 1,
-    "Var": 1,
-    "Cov": 2,
-}
-FUNCTIONS = frozenset(
-    "exp log log1p expm1 sqrt abs sign sin cos tan sinh cosh tanh atan erf sigmoid softplus relu".split()
-    + "lgamma digamma trigamma".split()
-)
-
-
-def well_formed(term: Term, context: Context) -> None:
-    """Raises Rejected unless every name is declared, every subscript runs over its axis, every arity is right."""
-    for t in subterms(term):
-        op, count = t.op, len(t.args)
-        if op in ("var", "def"):
-            axes = axes_of(t, context)
-            if len(axes) != count:
-                raise Rejected(f"{t.value} takes {len(axes)} subscripts")
-            for a, axis in zip(t.args, axes, strict=True):
-                if a.op != "num" and subscript_axis(a, context) != axis:
-                    raise Rejected(f"a subscript of {t.value} does not run over {axis}")
-        elif op == "fn":
-            if t.value not in FUNCTIONS | {"max", "min"} or count != (2 if t.value in ("max", "min") else 1):
-                raise Rejected(f"{t.value} is not a function of {count} arguments")
-        elif op in ("add", "mul", "and", "or"):
-            if count < 2:
-                raise Rejected(f"{op} of fewer than two terms")
-        elif op in ARITY:
-            if count != ARITY[op]:
-                raise Rejected(f"{op} takes {ARITY[op]} arguments")
-            if op in ("diff", "limit") and t.args[1].op != "var":
-                raise Rejected(f"{op} is by a variable")
-            if op == "delta" and len({subscript_axis(a, context) for a in t.args if a.op != "num"}) > 1:
-                raise Rejected("delta of indices of different axes")
-        elif op in ("sum", "prod", "max", "min", "argmax", "all", "any"):
-            if count != 2 or not t.bound or len(set(t.bound)) != len(t.bound) or any(k.op != "index" for k in t.bound):
-                raise Rejected(f"{op} without a body, a filter and letters")
-        elif op not in ("num", "const", "size", "index", "cmp", "not", "true", "false", "holds", "list"):
-            raise Rejected(f"{op} is not an operator")
-
-
-def axes_of(term: Term, context: Context) -> tuple[str, ...]:
-    if term.op == "def":
-        definition = context.definitions.get(term.value)
-        if definition is None:
-            raise Rejected(f"{term.value} is not defined")
-        return tuple(k.value[1] for k in definition.letters)
-    declaration = context.declarations.get(term.value)
-    if declaration is None:
-        raise Rejected(f"{term.value} is not declared")
-    return declaration.axes
-
-
-def subscript_axis(term: Term, context: Context) -> str:
-    if term.op == "index":
-        return str(term.value[1])
-    if term.op == "argmax" and len(term.bound) == 1:
-        return str(term.bound[0].value[1])
-    declaration = context.declarations.get(term.value) if term.op == "var" else None
-    if declaration is None or declaration.over is None:
-        raise Rejected("a subscript is a letter, an index or an argmax")
-    return declaration.over

@@ -70,23 +70,33 @@ def _terms(pair: tuple[Term, object]) -> tuple[Term, ...]:
     return tuple(t for t in pair if isinstance(t, Term))
 
 
-def _ends(nf: Normal, shape: Shape) -> tuple[list[Term], list[Term]] | None:
-    """What z must be above and below for the indicators to be 1."""
-    lower: list[Term] = []
-    upper: list[Term] = []
+def _ends(nf: Normal, shape: Shape, low: Term | None = None, high: Term | None = None) -> list[Term | None] | None:
+    """What z must be above and below for the indicators to be 1; None where that is not known."""
+    ends = [low, high]
     for slope, constant in shape.above:
         signs = sign(nf, nf.term(slope))
         if signs not in (POS, NEG):
             return None
+        side = 0 if signs == POS else 1
         end = nf.term(scaled(nf.mul(constant, nf.power(slope, {UNIT: -1})), -1))
-        (lower if signs == POS else upper).append(end)
-    return lower, upper
+        known = ends[side]
+        gap = POS if known is None else _gap(nf, known, end) if side == 0 else _gap(nf, end, known)
+        if gap & NEG and gap & POS:
+            return None
+        if gap & POS:
+            ends[side] = end
+    return ends
+
+
+def _gap(nf: Normal, low: Term, high: Term) -> int:
+    """The signs of high - low."""
+    return sign(nf, nf.canonical(add(high, neg(low))))
 
 
 def normal(nf: Normal, shape: Shape, mean: Term, variance: Term) -> Poly | None:
     """exp(t z + s z^2) moves the mean and scales the variance; an indicator leaves a part of the moments."""
     ends = _ends(nf, shape)
-    if ends is None or len(ends[0]) > 1 or len(ends[1]) > 1:
+    if ends is None:
         return None
     if (shape.above or shape.point) and sign(nf, variance) != POS:
         return None
@@ -105,9 +115,10 @@ def normal(nf: Normal, shape: Shape, mean: Term, variance: Term) -> Poly | None:
     else:
         factor = nf.poly(fn("exp", scale))
     whole = moment(nf, shape.power, [nf.poly(mean), nf.poly(variance)])
-    lower, upper = (_beyond(nf, mean, variance, shape.power, end[0]) if end else None for end in ends)
-    if lower is not None and upper is not None:
-        gap = sign(nf, nf.canonical(add(ends[1][0], neg(ends[0][0]))))
+    low, high = ends
+    lower, upper = (None if end is None else _beyond(nf, mean, variance, shape.power, end) for end in ends)
+    if low is not None and high is not None and lower is not None and upper is not None:
+        gap = _gap(nf, low, high)
         if gap & NEG and gap & POS:
             return None
         whole = {} if not gap & POS else add_to(dict(lower), upper, -1)
@@ -129,31 +140,19 @@ def _beyond(nf: Normal, mean: Term, variance: Term, k: int, end: Term) -> Poly:
 
 def uniform(nf: Normal, shape: Shape, low: Term, high: Term) -> Poly | None:
     """The integral of a power times an exponential over a part of an interval, by its length."""
-    ends = _ends(nf, shape)
     length = nf.canonical(add(high, neg(low)))
-    if ends is None or shape.square or sign(nf, length) != POS:
+    ends = _ends(nf, shape, nf.canonical(low), nf.canonical(high))
+    if ends is None or shape.square or sign(nf, length) != POS or (shape.tilt and sign(nf, nf.term(shape.tilt)) & ZERO):
         return None
-    if shape.point:
-        return {}
-    tilt = nf.term(shape.tilt)
-    if shape.tilt and sign(nf, tilt) & ZERO:
-        return None
-    bottom, top = nf.canonical(low), nf.canonical(high)
-    for inner, turned in ((ends[0], 1), (ends[1], -1)):
-        for end in inner:
-            outer = bottom if turned == 1 else top
-            gap = sign(nf, nf.term(scaled(nf.poly(add(end, neg(outer))), turned)))
-            if gap & NEG and gap & POS:
-                return None
-            if gap & POS:
-                bottom, top = (end, top) if turned == 1 else (bottom, end)
-    left = sign(nf, nf.canonical(add(top, neg(bottom))))
+    bottom, top = ends
+    assert bottom is not None and top is not None
+    left = _gap(nf, bottom, top)
     if left & NEG and left & POS:
         return None
-    if not left & POS:
+    if shape.point or not left & POS:
         return {}
-    gap_poly = add_to(dict(_primitive(nf, shape, top)), _primitive(nf, shape, bottom), -1)
-    return nf.mul(gap_poly, nf.power(nf.poly(length), {UNIT: -1}))
+    whole = add_to(dict(_primitive(nf, shape, top)), _primitive(nf, shape, bottom), -1)
+    return nf.mul(whole, nf.power(nf.poly(length), {UNIT: -1}))
 
 
 def _primitive(nf: Normal, shape: Shape, z: Term) -> Poly:

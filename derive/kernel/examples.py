@@ -12,13 +12,14 @@ from functools import reduce
 from itertools import product
 
 from derive.kernel import domain, intervals
-from derive.kernel.check import axes_of, note, pure_index, well_formed
+from derive.kernel.check import note, pure_index
 from derive.kernel.context import Context
 from derive.kernel.functions import UNFOLD
 from derive.kernel.intervals import FUNCTIONS, OPERATORS, Imprecise, Interval
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Rejected
 from derive.kernel.signs import split
+from derive.kernel.wellformed import axes_of, well_formed
 from derive.term import (
     CONDITIONS,
     NONLOCAL,

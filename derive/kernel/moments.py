@@ -220,11 +220,15 @@ def apart(nf: Normal, body: Term, letters: tuple[Term, ...]) -> bool:
     the same entry.
     """
     places: dict[tuple[str, Term], set[int]] = {}
-    for t in _outside_means(body):
+    stack: list[tuple[Term, frozenset[Term]]] = [(body, frozenset(letters))]
+    while stack:
+        t, seen = stack.pop()  # `seen`: the letters that no binder around has taken for its own
         if t.op == "var" and law_of(nf, t.value) is not None:
             for k in letters:
-                here = {p for p, a in enumerate(t.args) if a is k}
+                here = {p for p, a in enumerate(t.args) if a is k and k in seen}
                 places[t.value, k] = places.get((t.value, k), here) & here
+        if t.op not in ("E", "Var", "Cov"):
+            stack += [(a, seen - frozenset(t.bound)) for a in t.args]
     return all(places.values())
 
 

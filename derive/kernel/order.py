@@ -141,6 +141,7 @@ class Board:
     account: Account
     fixed: frozenset[Term]  # the letters of the claim and the declared ones: all others are bound or generalised over
     lines: list[Fact] = field(default_factory=list)
+    said: list[Line] = field(default_factory=list)
 
     def cited(self, here: Normal, cite: Cite, letters: frozenset[Term]) -> tuple[Term, int]:
         """left - right of a known comparison at the letters given, and its signs."""
@@ -187,6 +188,11 @@ class Board:
             signs |= ZERO
         return over("sum", mul(*factors), *part.over, where=part.where), signs
 
+    def add(self, line: Line) -> None:
+        """Take up what the line says, or raise Rejected."""
+        self.lines.append(self.line(line))
+        self.said.append(line)
+
     def line(self, line: Line) -> Fact:
         """What the line says, checked."""
         ground, letters = self.ground, self.fixed | frozenset(line.letters)
@@ -208,7 +214,7 @@ class Board:
 
     def settled(self, term: Term) -> None:
         """Raise Rejected for a malformed term, or a mean or limit in it that is not known to exist."""
-        from derive.kernel.check import well_formed
+        from derive.kernel.wellformed import well_formed
 
         well_formed(term, self.ground.context)
         if any(t.op in UNSURE for t in subterms(self.ground.plain.opened(term))):
@@ -221,10 +227,14 @@ class Board:
         here = self.ground.full.extended(need.guards)
         if here is None or need.condition.op != "cmp":
             return None
-        for known in self.lines:
-            told = known.letters <= set(need.letters) and not known.signs & ~RELATION[need.condition.value]
-            if told and all(map(here.holds, known.guards)) and here.equal(known.term, difference(need.condition)):
-                return f"by {known.source}"
+        for line, known in zip(self.said, self.lines, strict=True):
+            if len(line.letters) != len(need.letters) or known.signs & ~RELATION[need.condition.value]:
+                continue
+            mapping = dict(zip(line.letters, need.letters, strict=True))
+            if all(k.value[1] == v.value[1] for k, v in mapping.items()):
+                term, guards = substitute(known.term, mapping), (substitute(g, mapping) for g in known.guards)
+                if all(map(here.holds, guards)) and here.equal(term, difference(need.condition)):
+                    return f"by {known.source}"
         return None
 
     def follows(self, nf: Normal, condition: Term) -> bool:
@@ -358,7 +368,7 @@ def established(ground: Ground, proof: Proof, account: Account) -> Board:
     board = Board(ground, account, ground.claim.letters | ground.context.letters)
     for number, line in enumerate(proof.lines, len(proof.steps) + 1):
         try:
-            board.lines.append(board.line(line))
+            board.add(line)
         except Rejected as why:
             raise Rejected(why.reason, number) from None
     return board

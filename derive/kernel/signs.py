@@ -148,6 +148,8 @@ def nonempty(nf: Normal, letters: tuple[Term, ...], filter_: Term) -> bool:
 
 
 def _power(nf: Normal, base: Term, exponent: Term) -> int:
+    from derive.kernel import exponents
+
     signs = sign(nf, base)
     if signs == POS:
         return POS
@@ -155,6 +157,8 @@ def _power(nf: Normal, base: Term, exponent: Term) -> int:
     if exponent.op == "neg" and exponent.args[0].op == "num":
         value = -exponent.args[0].value
     if value is None:
+        if not signs & ZERO and exponents.integral(nf, nf.poly(exponent)):
+            return NEG | POS
         return POS | ZERO if not signs & NEG else ANY
     if value == 0:
         return POS

@@ -1,4 +1,4 @@
-"""A softmax and its backward pass, written as a Triton kernel is: one program a row, the row in blocks, masked loads."""
+"""A softmax and its backward pass, written as a Triton kernel is: one program a row, blocks, masked loads."""
 
 from __future__ import annotations
 
