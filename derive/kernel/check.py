@@ -17,7 +17,7 @@ from derive.kernel.normal import Normal, Poly, add_to
 from derive.kernel.proof import Account, Condition, Proof, Rejected, Step, Use
 from derive.kernel.rules import RULES, instantiate, match
 from derive.kernel.signs import RELATION, Fact, difference, split
-from derive.kernel.wellformed import well_formed
+from derive.kernel.wellformed import laws_complete, well_formed
 from derive.term import (
     ONE,
     TRUE,
@@ -75,6 +75,8 @@ class Ground:
         source = f"hypothesis {number + 1}"
         if pure_index(part, self.context) and not guards:
             self.guards.append(part)
+        elif number >= len(self.context.hypotheses):
+            pass  # a filter of the claim itself speaks of its own letter; only what it says of indices is used
         elif part.op == "cmp" and part.args[1].op != "list" and part.args[0].op != "list":
             # Closed letters are not the claim's of the same name, of which a guard may speak.
             own = {k: index(f"^{k.value[0]}", k.value[1]) for k in part.letters - self.context.letters}
@@ -129,6 +131,7 @@ def check(proof: Proof, context: Context, tick: Callable[[], None] | None = None
 
 def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None) -> Account:
     well_formed(proof.claim, context)
+    laws_complete(context)
     ground = Ground(proof.claim, context, tick)
     claim, account = ground.claim, Account()
     if claim.op in ("and", "or", "not", "holds", "any", "true", "false"):
@@ -336,6 +339,8 @@ def add_uses(ground: Ground, account: Account, uses: Iterable[Use], here: Normal
     total: Poly = {}
     for use in uses:
         left, right = instance(ground, account, use)
+        if use.multiplier is not None:
+            well_formed(use.multiplier, ground.context)
         term = mul(use.multiplier if use.multiplier is not None else ONE, add(left, neg(right)))
         add_to(total, nf.poly(over("sum", term, *use.over)))
     return total

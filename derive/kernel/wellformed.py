@@ -32,6 +32,16 @@ def well_formed(term: Term, context: Context) -> None:
             stack += _parts(t, context)
 
 
+LAWS = {"random": 2, "normal": 2, "bernoulli": 1, "uniform": 2, "rademacher": 0}  # parameters of each
+
+
+def laws_complete(context: Context) -> None:
+    """Raise Rejected unless every random name has a known law with its parameters."""
+    for d in context.declarations.values():
+        if d.law is not None and LAWS.get(d.law.family) != len(d.law.parameters):
+            raise Rejected(f"the law of {d.name} is not a known one with its parameters")
+
+
 def _parts(t: Term, context: Context) -> list[tuple[Term, bool]]:
     """The parts of a term, each with whether it must be a condition. Raises Rejected for a term that is none."""
     op, args, count = t.op, t.args, len(t.args)
