@@ -17,6 +17,7 @@ w: nonnegative[n]
 X: real[n, m]
 q: random(mean=0, variance=u)[n]
 g: normal(0, 1)
+h: normal(0, 1)[n]
 s[i] = exp(z[i]) / sum(exp(z[k]) for k in n)
 '''
 
@@ -45,6 +46,13 @@ def verdict(text, *given):
         ("1/(n - 1)*(n - 1) == 1",),
         ("exp(z[i])**2 >= exp(2*z[i])",),
         ("limit(exp(-u), u, oo) == 0",),
+        ("x**2/x**2 == 1",),
+        ("u**(x + 1) == u**x*u",),
+        ("sum(where(z[k] == max(z[l] for l in n), 1, 0) for k in n) >= 1",),
+        ("E(abs(g)) == sqrt(2/pi)",),
+        ("Var(sum(abs(h[i]) for i in n)) == n*(1 - 2/pi)",),
+        ("x**2 == u", "u == 2", "x**2 == 2"),
+        ("X[i, j]**2 <= 1", "sum(X[i, j]**2 for i in n for j in m) == 1"),
     ],
     ids=lambda t: t[0],
 )
@@ -66,6 +74,16 @@ def test_true_claims_agree(text):
         ("u == sqrt(-u)**2 + 2*u",),
         ("n <= 3",),
         ("limit(exp(-u), u, oo) == u",),
+        ("1 == x**2/x**2",),
+        ("sign(x**2) == 1",),
+        ("x**2/(x**2 + u - 1) == 1/(1 + (u - 1)/x**2)",),
+        ("abs(x)**u == abs(x)**(u - 1)*abs(x)",),
+        ("sum(where(z[k] == max(z[l] for l in n), 1, 0) for k in n) == 1",),
+        ("z[argmax(w[k]*z[k] for k in n)] == max(z[k] for k in n)", "w[i] == 0"),
+        ("where(x < 3, 0, 1) == where(x < 4, 0, 1)",),
+        ("Var(sum(abs(h[i]) for i in n)) == 1 - 2/pi",),
+        ("s[i] >= 1/10**9",),
+        ("z[i] == z[j]", "sum(X[a, b]*X[a, c] for a in n) == delta(b, c)", "n >= 2"),
     ],
     ids=lambda t: t[0],
 )

@@ -58,7 +58,7 @@ def test_damaged_claims_are_not_proved(theory: str) -> None:
     found = outcomes(list(mutants.mutate_claims([theory], share=0.01, seed=3)))
 
     assert set(found) <= {"not proved", "true", "untold"}
-    assert found["not proved"] >= 5
+    assert found["not proved"] >= 1
 
 
 @pytest.mark.slow

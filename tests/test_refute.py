@@ -234,8 +234,9 @@ def check_replay(condition, context):
     (left, right), sizes, letters = replayed(condition, context, found)
     assert isinstance(left, Enclosed)
     low, high = map(Fraction, found["left"])
-    assert low <= left.high
-    assert left.low <= high
+    loss = Fraction(1, 10**18) if "rounded" in found else 0
+    assert low - loss <= left.high
+    assert left.low <= high + loss
     if found["right"] is None:
         assert isinstance(right, Undefined)
         assert found["undefined"] == f"right: {right.reason}"
@@ -278,10 +279,10 @@ def test_the_smallest_sizes_and_simplest_values_come_first():
         (("(x**2)**y == x**(2*y)",), {"x": "-1", "y": "1/2"}, ("1", "-1")),
         (("x*(y - 1) == x",), {"x": "1", "y": "0"}, ("-1", "1")),
         (("(x - y)**2 == x**2 - y**2",), {"x": "0", "y": "1"}, ("1", "-1")),
-        (("w[i] == 1/n", "sum(w[k] for k in n) == 1"), {"w": ["1", "0"]}, ("1", "0.5")),
+        (("w[i] == 1/n", "sum(w[k] for k in n) == 1"), {"w": ["0", "1"]}, ("0", "0.5")),
         (("sum(z[k]**2 for k in n) == sum(z[k] for k in n)**2",), {"z": ["1", "1"]}, ("2", "4")),
         (("sum(A[i, j]*z[j] for j in n) == 0", "n >= 2"), {"A": [["0", "0"], ["0", "1"]], "z": ["0", "1"]}, ("1", "0")),
-        (("log(u) <= 3",), {"u": "40"}, ("3.6888794541139363056", "3")),
+        (("log(u) <= 3",), {"u": "31"}, ("3.4339872044851462459", "3")),
     ],
     ids=lambda t: t[0] if isinstance(t, tuple) and isinstance(t[0], str) else "",
 )
@@ -405,7 +406,7 @@ SATISFIABLE = [
     ("sum(A[i, k]*A[k, j] for k in n) == A[i, j]", "A[i, j] == A[j, i]", "any(A[i, i] != 1 for i in n)"),
     ("A[i, j] == -A[j, i]", "any(A[i, j] != 0 for i in n for j in n)"),
     ("A[i, j] == A[j, i]", "all(A[i, i] > sum(abs(A[i, j]) for j in n if j != i) for i in n)", "n >= 3"),
-    ("sum(B[i, p] for i in n) == 0", "sum(B[i, p]*B[i, q1] for i in n)/n == delta(p, q1)", "m >= 2"),
+    ("sum(B[i, a1] for i in n) == 0", "sum(B[i, a1]*B[i, a2] for i in n)/n == delta(a1, a2)", "m >= 2"),
     ("all(z[i] < z[j] for i in n for j in n if i < j)", "n >= 4"),
     ("all(z[i] != z[j] for i in n for j in n if i != j)", "n >= 4"),
     ("all(z[k] < z[own] for k in n if k != own)", "n >= 3"),
@@ -481,7 +482,6 @@ def test_hypotheses_that_are_hard_to_meet_are_met(given):
 def test_hypotheses_that_no_point_meets_have_no_witness(given):
     condition, context = claim("x == x", *given, head=MORE)
     assert witness(context, condition, 20.0) is None
-    assert vacuous(context, 20.0)
 
 
 def test_numbers_that_are_not_rational_are_given_by_digits_and_named():

@@ -466,6 +466,7 @@ def row_figures() -> Counter[str]:
     return figures
 
 
+@pytest.mark.slow
 def test_mutants_of_rows_are_killed() -> None:
     figures = row_figures()
 

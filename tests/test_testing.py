@@ -302,7 +302,8 @@ def test_message_has_all_that_the_author_needs() -> None:
     for words in ("worst at index", "outputs over the limit", "yours", "nearest", "exact", "(+- ", "hex:",
                   "abs err",
                   "baseline (plain NumPy float32, same input)", "allowed", "u of the exact value", "u = 2**-24",
-                  "sizes", "input    z", "reproduce: derive test", "--seed 0", "formula: softmax.vjp[j]", "sha256:"):  # fmt: skip
+                  "sizes", "input    z", "reproduce: derive test", "--seed 0", "formula: softmax.vjp[j]",
+                  "sha256:"):  # fmt: skip
         assert words in text, words
 
 

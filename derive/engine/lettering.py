@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from derive.kernel.check import Ground
 from derive.kernel.proof import Cite, Line, Part
+from derive.kernel.wellformed import OURS
 from derive.term import Term, index, make, rebuild, substitute, subterms
 
 NAMES = "klmpqrstuvw"
@@ -40,22 +42,49 @@ def cites_of(line: Line) -> list[Cite]:
     return [c for c in (*line.cites, *(c for p in line.parts for c in p.cites)) if c is not None]
 
 
-def spoken(line: Line, taken: frozenset[str]) -> Line:
-    """The line with bound letters that the language has: the kernel keeps those of its normal form to itself."""
-    return _relettered(line, {}, set(taken), [])
+def spoken(line: Line) -> Line:
+    """The line without the letters that the kernel keeps to itself."""
+    return replace(
+        line,
+        condition=own(line.condition),
+        values=tuple(map(own, line.values)),
+        parts=tuple(map(spoken_part, line.parts)),
+        cites=tuple(c and _spoken_cite(c) for c in line.cites),
+        where=own(line.where),
+        uses=tuple(replace(u, letters=tuple((a, own(b)) for a, b in u.letters)) for u in line.uses),
+    )
+
+
+def spoken_part(part: Part) -> Part:
+    """The part without the letters that the kernel keeps to itself."""
+    return Part(own(part.multiplier), tuple(map(_spoken_cite, part.cites)), part.over, own(part.where))
+
+
+def _spoken_cite(cite: Cite) -> Cite:
+    return Cite(cite.line, tuple((a, own(b)) for a, b in cite.letters))
+
+
+@lru_cache(maxsize=20_000)
+def own(term: Term) -> Term:
+    """The term with `!` before each letter of the kernel's own, bound ones included: as different as they were."""
+    if term.op == "index":
+        return index(f"!{term.value[0]}", term.value[1]) if term.value[0][0] in OURS else term
+    if not term.args:
+        return term
+    return make(term.op, map(own, term.args), term.value, map(own, term.bound))
 
 
 def readable(lines: tuple[Line, ...], ground: Ground) -> tuple[Line, ...]:
     """The lines with letters k, l, … for those that the search made up. What is proved stays the same."""
     fixed = set(names_of(ground))
-    own: list[dict[Term, Term]] = []
+    done: list[dict[Term, Term]] = []
     shown: list[Line] = []
     for line in lines:
         taken = fixed | {k.value[0] for t in _terms(line) for k in letters_in(t)}
         names = pool(taken)
         mapping = {k: index(next(names), k.value[1]) if odd(k) else k for k in line.letters}
-        own.append(mapping)
-        shown.append(_relettered(line, mapping, taken | {k.value[0] for k in mapping.values()}, own))
+        done.append(mapping)
+        shown.append(_relettered(line, mapping, taken | {k.value[0] for k in mapping.values()}, done))
     return tuple(shown)
 
 
@@ -67,36 +96,37 @@ def names_of(ground: Ground) -> frozenset[str]:
     """The names that no new letter may have: those of the claim's letters and of everything declared."""
     context = ground.context
     letters = {k for t in (ground.claim, *context.hypotheses) for k in letters_in(t)} | context.letters
-    return frozenset(k.value[0] for k in letters) | set(context.declarations) | set(context.definitions) | set(context.axes)
+    names = (*context.declarations, *context.definitions, *context.axes, *(k.value[0] for k in letters))
+    return frozenset(names)
 
 
-def _relettered(line: Line, mapping: dict[Term, Term], taken: set[str], own: list[dict[Term, Term]]) -> Line:
+def _relettered(line: Line, mapping: dict[Term, Term], taken: set[str], done: list[dict[Term, Term]]) -> Line:
     return replace(
         line,
         condition=renamed(line.condition, mapping, taken),
         values=tuple(renamed(v, mapping, taken) for v in line.values),
-        parts=tuple(_part(p, mapping, taken, own) for p in line.parts),
-        cites=tuple(c and _cite(c, mapping, taken, own) for c in line.cites),
+        parts=tuple(_part(p, mapping, taken, done) for p in line.parts),
+        cites=tuple(c and _cite(c, mapping, taken, done) for c in line.cites),
         letters=tuple(mapping.get(k, k) for k in line.letters),
         where=renamed(line.where, mapping, taken),
         uses=tuple(replace(u, letters=tuple((a, renamed(b, mapping, taken)) for a, b in u.letters)) for u in line.uses),
     )
 
 
-def _part(part: Part, mapping: dict[Term, Term], taken: set[str], own: list[dict[Term, Term]]) -> Part:
+def _part(part: Part, mapping: dict[Term, Term], taken: set[str], done: list[dict[Term, Term]]) -> Part:
     names = pool(taken)
-    inner = {**mapping, **{k: index(next(names), k.value[1]) for k in part.over}} if own else mapping
-    here = taken | {inner.get(k, k).value[0] for k in part.over}
+    inner = {**mapping, **{k: index(next(names), k.value[1]) for k in part.over}}
+    here = taken | {inner[k].value[0] for k in part.over}
     return Part(
         renamed(part.multiplier, inner, here),
-        tuple(_cite(c, inner, here, own) for c in part.cites),
-        tuple(inner.get(k, k) for k in part.over),
+        tuple(_cite(c, inner, here, done) for c in part.cites),
+        tuple(inner[k] for k in part.over),
         renamed(part.where, inner, here),
     )
 
 
-def _cite(cite: Cite, mapping: dict[Term, Term], taken: set[str], own: list[dict[Term, Term]]) -> Cite:
-    theirs = own[cite.line] if own and cite.line >= 0 else {}
+def _cite(cite: Cite, mapping: dict[Term, Term], taken: set[str], done: list[dict[Term, Term]]) -> Cite:
+    theirs = done[cite.line] if cite.line >= 0 else {}
     return Cite(cite.line, tuple((theirs.get(a, a), renamed(b, mapping, taken)) for a, b in cite.letters))
 
 

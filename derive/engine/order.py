@@ -14,7 +14,7 @@ from derive.engine.pieces import Known, Piece
 from derive.engine.sample import Sampler
 from derive.engine.strategies import Goal, Scope, above, addends_of
 from derive.kernel import domain
-from derive.kernel.check import Ground, pure_index
+from derive.kernel.check import MALFORMED, Ground, pure_index
 from derive.kernel.context import Lemma
 from derive.kernel.normal import Exponent, Mono, Normal, Poly, add_to, key, scaled
 from derive.kernel.order import Board
@@ -50,7 +50,6 @@ class Search:
         self.ground, self.nf = ground, ground.full
         self.board = Board(ground, Account(), ground.claim.letters | ground.context.letters)
         self.lines: list[Line] = []
-        self.taken = lettering.names_of(ground)
         self.tried: dict[object, int | None] = {}
         self.goals = self.effort = 0
         self.names = 0
@@ -63,10 +62,10 @@ class Search:
 
     def add(self, line: Line) -> int | None:
         """The number of the line, once the kernel accepts it; None where it does not."""
-        line = lettering.spoken(line, self.taken)
+        line = lettering.spoken(line)
         try:
             self.board.add(line)
-        except Rejected:
+        except (Rejected, *MALFORMED):
             return None
         self.lines.append(line)
         return len(self.lines) - 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
 
+from derive.engine.lettering import spoken_part
 from derive.kernel.normal import Exponent, Mono, Normal, Poly, add_to, key, mono_key
 from derive.kernel.order import Board
 from derive.kernel.proof import Cite, Part, Rejected
@@ -34,6 +35,7 @@ from derive.term import (
 Factors = tuple[tuple[Term, Exponent], ...]
 ONE_SIDED = frozenset({POS, POS | ZERO, ZERO})
 MAX_LETTERS = 4
+MAX_QUOTIENT = 12  # terms of a quotient
 SMALL = 4  # monomials of a goal for which squares with new cross terms are tried
 
 
@@ -137,6 +139,7 @@ def _opened(here: Normal, mono: Mono, prefix: str, sizes: bool = False) -> Opene
 
 def weighed(board: Board, here: Normal, part: Part, letters: frozenset[Term]) -> Piece | None:
     """The part as a piece, negated if it is not positive; None where its sign is not known."""
+    part = spoken_part(part)
     try:
         value, signs = board.worth(here, part, letters)
         if not signs & POS and signs & NEG:
@@ -228,7 +231,7 @@ def unified(pattern: Term, term: Term, mapping: dict[Term, Term]) -> dict[Term, 
 def squares(
     board: Board, here: Normal, letters: frozenset[Term], targets: list[Mono], core: Collection[Mono]
 ) -> Iterator[Piece]:
-    """Squares of sums and of differences of two terms that share monomials with the targets, or both are in a small core."""
+    """Squares of sums, and of differences of two terms that share monomials with the targets or are in a small core."""
     wanted = set(targets)
     free = {o for m in core if len(core) <= SMALL and (o := _opened(here, m, "!a", sizes=True))}
     seen: set[frozenset[object]] = set()
@@ -355,3 +358,43 @@ def signed(here: Normal, monos: Iterable[Mono]) -> Iterator[Piece]:
             yield Piece(Part(here.term({m: 1})), {m: 1}, signs == POS, signs == ZERO)
         elif not signs & POS:
             yield Piece(Part(here.term({m: -1})), {m: -1}, signs == NEG)
+
+
+# -- division --------------------------------------------------------------------------------------------------------
+
+
+def divided(here: Normal, poly: Poly, divisor: Poly) -> Poly | None:
+    """The quotient of two polynomials where the division leaves no rest."""
+    main = min((a for m in divisor for a, e in m if isinstance(e, int) and e > 0), key=key, default=None)
+    top = max(degree(m, main) for m in divisor)
+    leads = [m for m in divisor if degree(m, main) == top]
+    quotient: Poly = {}
+    rest = dict(poly)
+    for _ in range(MAX_QUOTIENT if len(leads) == 1 else 0):
+        mono = max(rest, key=lambda m: (degree(m, main), mono_key(m)))
+        step = without(mono, leads[0])
+        if step is None:
+            return None
+        part: Poly = {step: Fraction(rest[mono]) / divisor[leads[0]]}
+        add_to(quotient, part)
+        add_to(rest, here.mul(part, divisor), -1)
+        if not rest:
+            return quotient
+    return None
+
+
+def degree(mono: Mono, atom: Term | None) -> int:
+    e = next((e for a, e in mono if a is atom), 0)
+    return e if isinstance(e, int) else -1
+
+
+def without(mono: Mono, factor: Mono) -> Mono | None:
+    """The monomial divided by a factor of it."""
+    left = dict(mono)
+    for a, e in factor:
+        have = left.pop(a, 0)
+        if isinstance(e, Term) or isinstance(have, Term) or have < e:
+            return None
+        if have > e:
+            left[a] = have - e
+    return frozenset(left.items())

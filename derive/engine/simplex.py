@@ -9,7 +9,7 @@ from math import gcd, lcm
 Vector = Mapping[Hashable, int | Fraction]
 Row = dict[int, int]  # entries by column; RIGHT is the right side. A row may be multiplied by any positive number
 RIGHT = -1
-MAX_CELLS = 5000
+MAX_CELLS = 9000
 MAX_PIVOTS = 150
 GREEDY = 100  # pivots that take the steepest column, before those that cannot run in a circle
 
@@ -17,7 +17,7 @@ GREEDY = 100  # pivots that take the steepest column, before those that cannot r
 def combine(
     target: Vector, columns: Sequence[Vector], free: Sequence[bool], wanted: Sequence[bool] = ()
 ) -> list[Fraction] | None:
-    """Multipliers with sum(multiplier * column) == target, 0 or more except for the free columns; None if none are found.
+    """Multipliers with sum(multiplier * column) == target, 0 or more except for the free columns; or None.
 
     Where `wanted` is given, at least one of the columns it marks gets a multiplier above 0.
     """
@@ -42,7 +42,7 @@ def combine(
 
 
 def pruned(target: Vector, columns: Sequence[Vector], free: Sequence[bool]) -> list[int] | None:
-    """The columns that can take part: no entry of theirs is left without one that cancels it. None where a target is not met."""
+    """The columns no entry of which is left without one that cancels it; None where the target cannot be met."""
     alive = [j for j, c in enumerate(columns) if c]
     while True:
         sides: dict[Hashable, set[int]] = {}

@@ -10,7 +10,17 @@ from math import lcm
 from typing import TYPE_CHECKING
 
 from derive.engine import bounds
-from derive.engine.pieces import Known, Piece, absolute_pairs, from_comparisons, signed, squares, weighed, weights
+from derive.engine.pieces import (
+    Known,
+    Piece,
+    absolute_pairs,
+    divided,
+    from_comparisons,
+    signed,
+    squares,
+    weighed,
+    weights,
+)
 from derive.engine.simplex import combine
 from derive.kernel.normal import CASES, Exponent, Mono, Normal, Poly, add_to, key, mono_key, scaled
 from derive.kernel.proof import Cite, Line, Part
@@ -45,7 +55,6 @@ MAX_MONOS = 48
 MAX_FACTORS = 18
 MAX_GIVEN = 5
 MAX_NEW = 3  # monomials that one piece may bring in
-MAX_QUOTIENT = 12
 MAX_WEIGHTS = 3
 MAX_SCALE = 12
 
@@ -301,43 +310,6 @@ def by_factor(search: Search, goal: Goal) -> list[Part] | None:
             if number is not None:
                 return [replace(piece.part, cites=(*piece.part.cites, search.cite(number, goal.scope)))]
     return None
-
-
-def divided(here: Normal, poly: Poly, divisor: Poly) -> Poly | None:
-    """The quotient of two polynomials where the division leaves no rest."""
-    main = min((a for m in divisor for a, e in m if isinstance(e, int) and e > 0), key=key, default=None)
-    top = max(degree(m, main) for m in divisor)
-    leads = [m for m in divisor if degree(m, main) == top]
-    quotient: Poly = {}
-    rest = dict(poly)
-    for _ in range(MAX_QUOTIENT if len(leads) == 1 else 0):
-        mono = max(rest, key=lambda m: (degree(m, main), mono_key(m)))
-        step = without(mono, leads[0])
-        if step is None:
-            return None
-        part: Poly = {step: Fraction(rest[mono]) / divisor[leads[0]]}
-        add_to(quotient, part)
-        add_to(rest, here.mul(part, divisor), -1)
-        if not rest:
-            return quotient
-    return None
-
-
-def degree(mono: Mono, atom: Term | None) -> int:
-    e = next((e for a, e in mono if a is atom), 0)
-    return e if isinstance(e, int) else -1
-
-
-def without(mono: Mono, factor: Mono) -> Mono | None:
-    """The monomial divided by a factor of it."""
-    left = dict(mono)
-    for a, e in factor:
-        have = left.pop(a, 0)
-        if isinstance(e, Term) or isinstance(have, Term) or have < e:
-            return None
-        if have > e:
-            left[a] = have - e
-    return frozenset(left.items())
 
 
 def by_logarithms(search: Search, goal: Goal) -> list[Part] | None:

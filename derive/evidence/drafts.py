@@ -25,7 +25,9 @@ def _rationals(*pairs: tuple[int, int]) -> list[fmpq]:
 
 CORNERS = _rationals((0, 1), (1, 1), (-1, 1), (2, 1), (1, 2), (-2, 1), (3, 1), (-1, 2))
 SIMPLE = _rationals((0, 1), (1, 1), (-1, 1), (2, 1), (1, 2), (3, 1), (-2, 1), (-1, 2), (1, 3), (3, 2))
-LARGER = _rationals((5, 1), (-3, 1), (1, 4), (3, 4), (2, 3), (-7, 2), (10, 1), (3, 5), (4, 5), (7, 1), (40, 1))
+LARGER = _rationals((5, 1), (-3, 1), (1, 4), (3, 4), (2, 3), (-7, 2), (10, 1), (3, 5), (4, 5), (7, 1))
+EXTREMES = _rationals((40, 1), (-40, 1), (1, 1000), (-1, 1000), (1000, 1))
+LARGER += EXTREMES[:2]
 RAMP = _rationals((1, 1), (2, 1), (-1, 1), (1, 2), (3, 1), (-2, 1), (3, 2), (1, 3), (5, 1), (-1, 2))
 DISTINCT = 3  # values that patterns of arrays are made of
 FEW = 3  # entries of an array that take all values of these patterns
@@ -168,7 +170,7 @@ class Drafts:
             return [fmpq(k) for k in range(sizes[declaration.over or ""])]
         if declaration.kind == "bit":
             return [fmpq(1), fmpq(0)]
-        return list(dict.fromkeys([*CORNERS, *self.landmarks]))
+        return list(dict.fromkeys([*CORNERS, *self.landmarks, *EXTREMES]))
 
 
 def _patterns(values: Sequence[fmpq], shape: Sequence[int], kind: str) -> Iterator[tuple[fmpq, ...]]:
@@ -197,6 +199,7 @@ def _patterns(values: Sequence[fmpq], shape: Sequence[int], kind: str) -> Iterat
     yield tuple(_signs(*divmod(k, last)) for k in range(count))
     yield (fmpq(1, last),) * count
     yield tuple(_reflection(0, k % last, last) for k in range(count))
+    yield from (tuple(v if k == 0 else zero for k in range(count)) for v in EXTREMES[:2])
     for a, b in product(few, repeat=2):
         yield tuple(a if k == 0 else b for k in range(count))
         yield tuple(a if k % 2 else b for k in range(count))

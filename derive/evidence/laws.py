@@ -140,6 +140,14 @@ def written(value: Scalar) -> str:
     return str(value) if isinstance(value, fmpq) else value.str(20, radius=False)  # type: ignore[no-any-return]
 
 
+def exact(law: Law) -> bool:
+    """Whether all numbers of the law are rational."""
+    if isinstance(law, Finite):
+        return all(isinstance(v, fmpq) for atom in law.atoms for v in atom)
+    ends = (law.mean, law.variance) if isinstance(law, Normal) else (law.low, law.high)
+    return all(isinstance(v, fmpq) for v in ends)
+
+
 def shown(law: Law) -> Any:
     """The law as plain data: its atoms, or its family and parameters, numbers as strings."""
     if isinstance(law, Finite):

@@ -13,7 +13,7 @@ from flint import ctx, fmpq
 from derive.evidence.drafts import GENERIC, RANDOM, SMALL, STYLES, Drafts, Style
 from derive.evidence.enclosure import LADDER, again, fraction
 from derive.evidence.hypotheses import FAILURES, Draft, Instance, variants
-from derive.evidence.laws import shown, written
+from derive.evidence.laws import exact, shown, written
 from derive.evidence.numbers import standard
 from derive.evidence.places import Budget, Closed, Entry, Evaluation, Exhausted
 from derive.evidence.problem import Problem, certainly
@@ -22,7 +22,7 @@ from derive.evidence.solving import Solver
 from derive.kernel.context import Declaration
 
 ATTEMPTS = 10  # to meet the hypotheses from one draft
-PATIENCE = 2  # drafts that met no hypotheses, before those of the same sizes are given up sooner
+PATIENCE = 4  # drafts that met no hypotheses, before those of the same sizes are given up sooner
 POINT_WORK = 40_000  # nodes visited for one draft
 SEARCH = (*STYLES, RANDOM, RANDOM, RANDOM, GENERIC)
 DRAWN = (RANDOM, SMALL, GENERIC, RANDOM, Style("generic", scale=30))
@@ -164,11 +164,14 @@ class Points:
 def as_data(problem: Problem, here: Evaluation) -> dict[str, Any]:
     """Sizes and values of the point, as plain data: numbers as strings, arrays as nested lists, laws by their atoms.
 
-    `rounded` names what the hypotheses determine as a number that is not rational: its values are given to 20 digits.
+    `rounded` names what is determined as a number that is not rational, by a hypothesis or as the parameter of a law:
+    such numbers are given to 20 digits.
     """
     sizes = {axis: here.sizes[axis] for axis in problem.axes}
     values = {n: _array(problem.context.declarations[n], here, ()) for n in problem.shown}
-    rounded = sorted({name for name, place in here.entries if name in values and not _exact(here, (name, place))})
+    inexact = {name for name, place in here.entries if not _exact(here, (name, place))}
+    inexact |= {name for (name, _), law in here.laws.items() if not exact(law)}
+    rounded = sorted(inexact & set(values))
     return {"sizes": sizes, "values": values, **({"rounded": rounded} if rounded else {})}
 
 

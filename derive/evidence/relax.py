@@ -11,12 +11,12 @@ from flint import fmpq
 from derive.evidence.hypotheses import FAILURES, Draft, Instance, Requirement, instances
 from derive.evidence.numbers import Scalar
 from derive.evidence.places import Entry, Evaluation
-from derive.evidence.solving import RIGID, Solver, least
+from derive.evidence.solving import Solver, least
 
 MAX_ROWS, MAX_UNKNOWNS = 80, 30
 MARGINS = (1.0, 0.2, 0.03, 1e-3)  # how far inside of the inequalities
 SWEEPS = 120  # through all of them, for one margin
-CLOSE = 1e-9
+CLOSE, FAR = 1e-9, 1e12
 INFINITE = float("inf")
 DENOMINATORS = (1, 2, 6, 30, 1000, 100_000)
 
@@ -79,10 +79,13 @@ def relaxed(solver: Solver, draft: Draft, here: Evaluation) -> Met | None:
         forms = _forms(solver, draft, known)
     except (*FAILURES, OverflowError):
         return None
-    for margin in MARGINS if forms is not None else ():
+    if forms is None:
+        return None
+    for margin in MARGINS:
         inside = _projected(list(forms.bounds(margin)), forms.start)
         for denominator in DENOMINATORS if inside is not None else ():
-            rounded = [Fraction(x).limit_denominator(denominator) for x in inside or ()]
+            most = [1 if kind == "integer" else denominator for kind in forms.kinds]
+            rounded = [Fraction(x).limit_denominator(d) for x, d in zip(inside or (), most, strict=True)]
             values = [fmpq(x.numerator, x.denominator) for x in rounded]
             found = _checked(solver, draft.changed(dict(zip(forms.unknowns, values, strict=True))))
             if found is not None:
@@ -107,7 +110,7 @@ def _forms(solver: Solver, draft: Draft, known: list[Instance]) -> Forms | None:
     """The comparisons as linear forms by differences; None where there is too much. Raises what a gap raises."""
     declared = solver.needs.scope.context.declarations
     found = [solver.gap(draft, i) for i in known]
-    unknowns = sorted({e for _, touched in found for e in touched if declared[e[0]].kind not in RIGID})
+    unknowns = sorted({e for _, touched in found for e in touched if solver.movable(e)})
     if not 0 < len(unknowns) <= MAX_UNKNOWNS:
         return None
     start = [_float(draft.entries[u]) for u in unknowns]
@@ -140,6 +143,8 @@ def _projected(bounds: list[Bound], start: list[float]) -> list[float] | None:
                 x = [v + miss * c / norm for c, v in zip(bound.row, x, strict=True)]
             elif abs(miss) > CLOSE:
                 return None
+        if not worst < FAR:
+            return None
         if worst < CLOSE:
             return x
     return None

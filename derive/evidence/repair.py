@@ -10,7 +10,7 @@ from flint import fmpq
 from derive.evidence.hypotheses import FAILURES, Draft, Instance, admits, instances
 from derive.evidence.places import Entry, Evaluation
 from derive.evidence.relax import Met, comparison, middle, relaxed
-from derive.evidence.solving import RIGID, Solver
+from derive.evidence.solving import Solver
 
 STEPS = 8  # entries that are moved, one after the other
 ENTRIES = 4  # that are tried for one failing condition
@@ -61,7 +61,7 @@ def _moves(solver: Solver, draft: Draft, here: Evaluation, failing: Instance) ->
     entries = sorted(touched)
     solver.rng.shuffle(entries)
     for entry in entries[:ENTRIES]:
-        if declared[entry[0]].kind in RIGID:
+        if not solver.movable(entry):
             continue
         limits = {v for i in about[:LIMITS] if (v := _limit(solver, draft, i, entry)) is not None}
         limits |= {fmpq(0)} if declared[entry[0]].kind != "real" else set()

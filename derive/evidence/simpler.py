@@ -18,6 +18,7 @@ from derive.term import Term
 WORK = 60_000  # nodes visited
 ROUNDS = 4
 CANDIDATES = [fmpq(p, q) for p, q in ((0, 1), (1, 1), (-1, 1), (2, 1), (-2, 1), (3, 1), (-3, 1), (1, 2), (-1, 2))]
+HALVINGS = 6
 SMALL = 3
 COMMON = 3  # candidates that whole arrays are filled with
 CORNERS = 25  # points of a smaller size that are tried
@@ -63,7 +64,7 @@ def _one_step(points: Points, condition: Term, found: Found) -> Found | None:
     """The point after one walk through its entries, each made as simple as it may be; None if none could be."""
     changed = False
     for group in _groups(found[0]):
-        for value in CANDIDATES if len(group) == 1 else CANDIDATES[:COMMON]:
+        for value in _simple(found[0].entries[group[0]]) if len(group) == 1 else CANDIDATES[:COMMON]:
             if points.spent():
                 return found if changed else None
             before = [_complexity(found[0].entries[entry]) for entry in group]
@@ -78,6 +79,12 @@ def _one_step(points: Points, condition: Term, found: Found) -> Found | None:
         if better is not None:
             found, changed = better, True
     return found if changed else None
+
+
+def _simple(value: Scalar) -> list[fmpq]:
+    """Simple numbers, then integers on the way to 0."""
+    on_the_way = [(value / 2**k).floor() if value > 0 else (value / 2**k).ceil() for k in range(HALVINGS, -1, -1)]
+    return [*CANDIDATES, *(fmpq(int(v)) for v in on_the_way)]
 
 
 def _groups(here: Evaluation) -> Iterator[list[Entry]]:

@@ -193,7 +193,7 @@ class Solver:
         return None
 
     def bracketed(self, draft: Draft, equation: Instance, entry: Entry) -> Draft | None:
-        """The draft with a ball for the entry in which the equation certainly has a root that is no rational number.
+        """The draft with a number at which the equation holds for the entry, or a ball in which it certainly has a root.
 
         Left minus right has opposite signs at two numbers in the ball and is continuous all over it.
         """
@@ -207,15 +207,20 @@ class Solver:
             except FAILURES:
                 return None
 
-        known = [(v, side(v)) for v in GRID if admits(declaration, v, draft.sizes)]
-        known = [(v, s) for v, s in known if s]
-        for (low, below), (high, above) in pairwise(known):
-            if below == above:
-                continue
+        here = draft.entries[entry]
+        known = [(v, s) for v in GRID if admits(declaration, v, draft.sizes) and (s := side(v)) is not None]
+        zeros = [v for v, s in known if s == 0]
+        if zeros:
+            return draft.changed({entry: min(zeros, key=lambda v: abs(v - here))})
+        changes = [(a, b) for a, b in pairwise(known) if a[1] != b[1]]
+        changes.sort(key=lambda pair: max(pair[0][0] - here, here - pair[1][0], fmpq(0)))
+        for (low, below), (high, _) in changes:
             for _ in range(BISECTIONS):
                 middle = (low + high) / 2
                 found = side(middle)
-                if not found:
+                if found == 0:
+                    return draft.changed({entry: middle})
+                if found is None:
                     break
                 low, high = (middle, high) if found == below else (low, middle)
             ball = arb((low + high) / 2, (high - low) / 2)
@@ -226,9 +231,12 @@ class Solver:
     def continuous(self, draft: Draft, equation: Instance, entry: Entry, ball: Scalar) -> bool:
         """Whether both sides of the equation are continuous in the entry all over the ball.
 
-        They are where they have an enclosure: no case distinction and no domain is left open there.
+        They are where they have an enclosure: no case distinction and no domain is left open there. The laws of random
+        names must not move with the entry.
         """
-        if not self.needs.scope.random.isdisjoint(self.needs.scope.names(equation.requirement.condition)):
+        scope, condition = self.needs.scope, equation.requirement.condition
+        laws = [scope.context.declarations[name].law for name in scope.names(condition) & scope.random]
+        if any(entry[0] in scope.names(p) for law in laws if law is not None for p in law.parameters):
             return False
         try:
             self.gap(draft.changed({entry: ball}), equation)

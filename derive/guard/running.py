@@ -1,7 +1,7 @@
 """Running error bounds: a formula's value, and what an honest computation of it in a format may be off by.
 
-Every operation adds its rounding to what its operands bring along: a sum of N terms in any order (N - 1) u times the sum
-of sizes, a product or quotient one u, an elementary function a few. So the bound of a quantity is componentwise,
+Every operation adds its rounding to what its operands bring along: a sum of N terms, in any order, (N - 1) u times the
+sum of sizes, a product or quotient one u, an elementary function a few. So the bound of a quantity is componentwise,
 and made of the dtype, the sizes and the condition of the formula at the input: nothing in it is chosen for a quantity.
 Values are kept in extended precision, whose own error is the same bound with a smaller u.
 

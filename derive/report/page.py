@@ -20,7 +20,7 @@ from markupsafe import Markup
 from derive.language.printer import to_text
 from derive.paths import template_dir
 from derive.report import escape, katex, prose
-from derive.report.latex import Printer
+from derive.report.latex import ROOM, Printer
 from derive.term import Term
 
 LARGEST = 600_000  # bytes of a page
@@ -46,9 +46,9 @@ class Page:
     def formulas(self, printer: Printer) -> dict[str, Callable[..., Any]]:
         """What a template prints terms with."""
 
-        def display(term: Term, relation: str | None = None, words: str = "") -> Markup:
+        def display(term: Term, relation: str | None = None, room: float = ROOM) -> Markup:
             before = f"{relation} " if relation else ""
-            return self.formula(printer.display(term, relation), True, before + to_text(term))
+            return self.formula(printer.display(term, relation, room), True, before + to_text(term))
 
         def entry(name: str, letters: Sequence[Term] = ()) -> Markup:
             text = f"{name}[{', '.join(to_text(k) for k in letters)}]" if letters else name
