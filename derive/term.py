@@ -360,7 +360,7 @@ def subterm(term: Term, path: Iterable[int]) -> Term:
 
 
 def put(term: Term, path: tuple[int, ...], new: Term) -> Term:
-    """The term with the subterm at the path replaced, bound letters left as they are: the new part is in their scope."""
+    """The term with the subterm at the path replaced, bound letters left as they are: it stands in their scope."""
     if not path:
         return new
     here = path[0]

@@ -21,7 +21,7 @@ from test_report import HOSTILE, ROOT_OF_SQUARE, checked_text, hostile_result
 
 from derive.engine.verdict import TheoryResult
 from derive.language import catalogue
-from derive.report import escape, katex, prose
+from derive.report import escape, katex, prose, words
 from derive.report.document import document
 from derive.report.latex import Printer
 from derive.report.page import LARGEST, Page
@@ -173,7 +173,8 @@ def test_banner_counts_verdicts_and_every_theorem_has_its_place(checked: Checked
     shown = document(checked("saturation"))
     tree = parsed(page_of("saturation"))
     text = " ".join("".join(elements(tree, "header")[0].itertext()).split())
-    assert f"{len(shown.theorems)} theorems proved" in text
+    for verdict, count in shown.counts:
+        assert f"{words.counted(count, 'theorem')} {verdict}" in text
     assert f"{shown.claims} claims" in text
     ids = {e.get("id") for e in elements(tree, "section")}
     assert {f"theorem-{t.name}" for t in shown.theorems} <= ids

@@ -51,7 +51,7 @@ Z = sum(exp(z[k]) for k in n)
 s[i] = exp(z[i]) / Z
 """
 THEORY = loads(DECLARATIONS)
-I, J, K = (index(letter, "n") for letter in "ijk")
+I, J, K = (index(letter, "n") for letter in "ijk")  # noqa: E741  # the letter i of the formulas
 B = index("b", "m")
 X, T = var("x"), var("T")
 

@@ -44,7 +44,7 @@ THEORY = loads(
     "n: axis\nm: axis\nx: real\nT: positive\nz: real[n]\nW: real[m, n]\nmask: bit[n, n]\nt: index[n][m]\n"
     "q: random(mean=0, variance=1)[n]\nZ = sum(exp(z[k]) for k in n)\ns[r] = exp(z[r]) / Z\n"
 )
-I, J, K = (index(letter, "n") for letter in "ijk")
+I, J, K = (index(letter, "n") for letter in "ijk")  # noqa: E741  # the letter i of the formulas
 B, KM = index("b", "m"), index("k", "m")
 X, T = var("x"), var("T")
 

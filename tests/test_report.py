@@ -200,14 +200,16 @@ def test_index_links_every_report() -> None:
 
 ORDERS = """n: axis
 z: real[n]
-p: real[n]
+p: positive[n]
 Z = sum(exp(z[k]) for k in n)
-def largest():
-    assert exp(z[i])/Z <= 1
-def logarithm():
-    assume(all(p[k] >= 0 for k in n))
+top = max(z[k] for k in n)
+def score():
+    assert z[i] <= log(Z)
+def bound():
+    assert log(Z) <= top + log(n)
+def divergence():
     assume(sum(p[k] for k in n) == 1)
-    assert sum(p[k]*log(exp(z[k])/Z) for k in n) <= 0
+    assert sum(p[k]*(log(p[k]) - z[k] + log(Z)) for k in n) >= 0
 """
 
 
@@ -240,10 +242,12 @@ def test_last_comparison_is_the_claim() -> None:
 @pytest.mark.parametrize("form", ["md", "tex"])
 def test_report_says_what_a_comparison_is_made_of(form: str) -> None:
     text = render(document(checked_text(ORDERS)), form)
-    assert "by its sign" in text
-    assert "summed over" in text
-    assert "multiplied by" in text
     assert "gives the claim" in text
+    assert "summed over" in text
+    for line in (line for t in document(checked_text(ORDERS)).theorems for c in t.claims for line in c.lines):
+        assert f"({line.number})" in text
+        assert "multiplied by" in text or line.scale is None
+        assert "by its sign" in text or all(s.references for s in line.summands)
 
 
 def test_letter_that_is_also_a_name_is_written_with_another_sign() -> None:

@@ -33,7 +33,7 @@ from derive.term import (
     var,
 )
 
-I, J, K = (index(letter, "n") for letter in "ijk")
+I, J, K = (index(letter, "n") for letter in "ijk")  # noqa: E741  # the letter i of the formulas
 KM = index("k", "m")
 
 

@@ -169,6 +169,6 @@ def _collect(node: ast.AST, use: Use) -> None:
             use.calls.add(inner.func.id)
     subscripts = {x for all_ in use.arrays.values() for s in all_ for x in s}
     for inner in ast.walk(node):
-        if isinstance(inner, ast.Name) and inner.id not in subscripts | use.calls | set(use.arrays) | set(use.letters):
-            if inner.id not in use.letters.values():
-                use.scalars.add(inner.id)
+        known = subscripts | use.calls | set(use.arrays) | set(use.letters) | set(use.letters.values())
+        if isinstance(inner, ast.Name) and inner.id not in known:
+            use.scalars.add(inner.id)

@@ -314,7 +314,7 @@ def expectations(d: Derivation, path: Path) -> None:
     """Work out all means, variances and covariances below the path."""
     done: set[Term] = set()
     for _ in range(MAX_STEPS):
-        wanted = lambda t: t.op in ("E", "Var", "Cov") and t not in done  # read once, here
+        wanted = lambda t: t.op in ("E", "Var", "Cov") and t not in done  # noqa: E731  # read once, here
         found = next(positions(d.at(path), path, wanted), None)
         if found is None:
             return

@@ -193,7 +193,7 @@ class Solver:
         return None
 
     def bracketed(self, draft: Draft, equation: Instance, entry: Entry) -> Draft | None:
-        """The draft with a number at which the equation holds for the entry, or a ball in which it certainly has a root.
+        """The draft with a root for the entry, or a ball in which it certainly has one.
 
         Left minus right has opposite signs at two numbers in the ball and is continuous all over it.
         """

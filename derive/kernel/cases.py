@@ -399,7 +399,10 @@ def exchanged(self: Normal, mono: Mono, old: Term, new: Term) -> Poly:
 def order_law(self: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
     """Orders of indices that cannot stand together, one that follows from the others, two bounds on a bound letter."""
     i, j = a.args[0].args
-    orders = {b: (*b.args[0].args, True) for b in others if b.op == "where" and b.args[0].value == "<"}
+    orders: dict[Term, Order] = {}
+    for b in others:
+        if b.op == "where" and b.args[0].value == "<":
+            orders[b] = (b.args[0].args[0], b.args[0].args[1], True)
     ties = [(x, y, False) for b in others if b.op == "delta" for x, y in (b.args, b.args[::-1])]
     if orders or ties:
         known = [*self.known_orders(), *ties, (i, j, True)]

@@ -339,8 +339,8 @@ def add_uses(ground: Ground, account: Account, uses: Iterable[Use], here: Normal
     total: Poly = {}
     for use in uses:
         left, right = instance(ground, account, use)
-        if use.multiplier is not None:
-            well_formed(use.multiplier, ground.context)
+        if use.multiplier is not None:  # it may have the letters of this place, opened, and those of a normal form
+            well_formed(use.multiplier, ground.context, reserved="")
         term = mul(use.multiplier if use.multiplier is not None else ONE, add(left, neg(right)))
         add_to(total, nf.poly(over("sum", term, *use.over)))
     return total
@@ -386,7 +386,7 @@ def instance(ground: Ground, account: Account, use: Use) -> tuple[Term, Term]:
 
 
 def shared(hypothesis: Term, lemma: Lemma, context: Context) -> bool:
-    """Whether a hypothesis of the lemma is one of the claim's, and says as much: its letters closed in both or in one."""
+    """Whether a hypothesis of the lemma is one of the claim's, and says as much, its letters closed in both."""
     return hypothesis in context.hypotheses and not hypothesis.letters & context.letters - lemma.letters
 
 

@@ -101,7 +101,7 @@ class Scope:
     carried: bool = False  # whether a derivative moves what an `at` puts in
 
     def with_(self, **changes: object) -> Scope:
-        return Scope(**{**self.__dict__, **changes})  # type: ignore[arg-type]
+        return Scope(**{**self.__dict__, **changes})
 
 
 def needs(nf: Normal, term: Term, prefix: str = "&") -> list[Need]:
@@ -496,7 +496,8 @@ def profile(nf: Normal, term: Term, known: bool) -> tuple[dict[str, int], set[Te
             for name in sums | entries:
                 alone = entries.get(name, [])
                 one_by_one = known or _all_apart(nf, [a for a, _ in alone])
-                single = (max if one_by_one else sum)((p for _, p in alone), **({"default": 0} if one_by_one else {}))
+                powers = [p for _, p in alone]
+                single = max(powers, default=0) if one_by_one else sum(powers)
                 degrees[name] = max(degrees.get(name, 0), sums.get(name, 0) + single)
     return degrees, opaque
 

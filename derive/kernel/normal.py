@@ -1,7 +1,7 @@
 """The normal form: a polynomial with rational coefficients over atoms, by which the kernel decides equality.
 
 A polynomial is {monomial: coefficient}, a monomial a frozenset of (atom, exponent), an atom a canonical term. Algebra
-is total: 1/0, the logarithm and real powers of what is not positive are 0. In that reading every law below holds without
+is total: 1/0, the logarithm and real powers of what is not positive are 0. In that reading every law holds without
 conditions; those that need a sign ask `signs`, and what is unknown is left alone. A choice made here (an order, a
 pivot) can fail to find an equality, it cannot create one.
 """

@@ -19,8 +19,11 @@ SMOOTH = frozenset({"real", "positive", "nonnegative", "random"})  # kinds one c
 OURS = "@$&^%~?#"  # first characters of letters that the kernel opens for itself
 
 
-def well_formed(term: Term, context: Context) -> None:
-    """Raise Rejected unless every name is declared, every subscript runs over its axis, every part is what it must be."""
+def well_formed(term: Term, context: Context, reserved: str = OURS) -> None:
+    """Raise Rejected unless every name is declared, every subscript on its axis, every part what it must be.
+
+    No letter may begin with a reserved character.
+    """
     seen: set[tuple[Term, bool]] = set()
     stack = [(term, term.op in CONDITIONS)]
     while stack:
@@ -30,6 +33,9 @@ def well_formed(term: Term, context: Context) -> None:
             if condition != (t.op in CONDITIONS):
                 raise Rejected(f"{t.op} stands where a {'condition' if condition else 'value'} must")
             stack += _parts(t, context)
+            for k in (*t.bound, t) if t.op == "index" else t.bound:
+                if k.value[0][0] in reserved:
+                    raise Rejected(f"the letter {k.value[0]} is the kernel's own")
 
 
 LAWS = {"random": 2, "normal": 2, "bernoulli": 1, "uniform": 2, "rademacher": 0}  # parameters of each
@@ -123,8 +129,6 @@ def _letter(k: Term, context: Context) -> None:
         raise Rejected("this is no index letter")
     if value[1] not in context.axes:
         raise Rejected(f"{value[1]} is no axis")
-    if value[0][0] in OURS:
-        raise Rejected(f"the letter {value[0]} is the kernel's own")
 
 
 def _entry(t: Term, context: Context) -> None:
