@@ -1,10 +1,9 @@
-"""The catalogue: every theorem is proved, in no time, by steps that lead from the left side to the right."""
+"""The catalogue: every theorem is proved, by steps that lead from the left side to the right."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from statistics import median
 
 import pytest
 
@@ -13,9 +12,6 @@ from derive.kernel.check import check, strip
 from derive.kernel.examples import decide
 from derive.language.loader import catalogue, load
 from derive.term import alike
-
-FACTOR = 5  # what a slow or busy machine may take longer
-MEDIAN, MOST = 0.02 * FACTOR, 0.5 * FACTOR  # seconds a claim, kernel included
 
 Checked = Callable[[str], TheoryResult]
 
@@ -34,14 +30,6 @@ def test_every_theorem_is_proved(name: str, checked: Checked) -> None:
 
     assert not open_
     assert len(checked(name).theorems) == len(load(name).theorems) > 0
-
-
-@pytest.mark.parametrize("name", catalogue())
-def test_proofs_are_found_in_no_time(name: str, checked: Checked) -> None:
-    seconds = {c.claim.statement: c.seconds for c in claims(checked(name))}
-
-    assert median(seconds.values()) <= MEDIAN
-    assert max(seconds.values()) <= MOST, max(seconds, key=lambda s: seconds[s])
 
 
 @pytest.mark.parametrize("name", catalogue())

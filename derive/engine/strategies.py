@@ -57,6 +57,7 @@ MAX_GIVEN = 5
 MAX_NEW = 3  # monomials that one piece may bring in
 MAX_WEIGHTS = 3
 MAX_SCALE = 12
+MAX_SQUARED = 8  # terms of what is squared
 
 
 @dataclass(frozen=True)
@@ -377,6 +378,8 @@ def by_roots(search: Search, goal: Goal) -> list[Part] | None:
     here = search.here(goal.scope)
     assert here is not None
     poly = goal.poly
+    if len(poly) > MAX_SQUARED or goal.depth > LAST // 2:  # squares of squares grow beyond use
+        return None
     roots = [m for m in sorted(poly, key=mono_key) if any(_is_root(a, e) for a, e in m)]
     falling = {m: c for m, c in poly.items() if c < 0}
     splits = [{m: poly[m] for m in roots if poly[m] < 0}, falling]
