@@ -362,7 +362,7 @@ def table(title: str, fates: Iterable[Fate], out: Callable[[str], object] = prin
     for f in fates:
         by_kind[f.kind.split(":")[0] if "CRASHED" not in f.outcome else f.kind, f.outcome] += 1
         total[f.outcome] += 1
-        if f.outcome.startswith(("FALSE", "CRASHED")):
+        if f.outcome.startswith(("FALSE", "CRASHED", "untold")):
             out(f"  {f.outcome}  {f.theory}: {f.statement}  ({f.kind})")
     out(f"{title}: {sum(total.values())} mutants, " + ", ".join(f"{n} {what}" for what, n in sorted(total.items())))
     for kind in sorted({k for k, _ in by_kind}):

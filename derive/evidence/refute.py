@@ -19,7 +19,7 @@ from derive.evidence.simpler import Found, close, simpler
 from derive.kernel.context import Context
 from derive.term import Term
 
-WORK = 200_000  # nodes visited in one search: the same points are tried on every machine
+WORK = 120_000  # nodes visited in one search: the same points are tried on every machine
 WITNESS_WORK = 300_000
 LARGEST = 3
 CORNERS = 200  # combinations of simple values at each of the sizes
