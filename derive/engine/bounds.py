@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from derive.engine.strategies import Goal
 
 MAX_EXPONENTS = 6
+MAX_POWER = 12  # of what stands under a logarithm
 BELOW_ARGUMENT = ("sin", "atan", "tanh")
 
 
@@ -416,6 +417,8 @@ def _tangents(search: Search, entries: Table) -> None:
     if not entries or not all(entries.values()):
         return
     unit = Fraction(gcd(*(c.numerator for c in entries.values())), lcm(*(c.denominator for c in entries.values())))
+    if any(abs(c / unit) > MAX_POWER for c in entries.values()):
+        return
     for side in (1, -1):
         ordered = sorted(entries.items(), key=lambda p: key(p[0]))
         u = product_of((a, side * c / unit) for a, c in ordered)
