@@ -16,6 +16,7 @@ from derive.kernel.normal import CASES, Normal, constant
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, Fact, difference, sign
 from derive.term import (
+    FALSE,
     ONE,
     OO,
     TRUE,
@@ -99,6 +100,7 @@ class Scope:
     random: bool = False
     moved: tuple[tuple[str, tuple[Term, ...], Term | None], ...] = ()  # the `at`s around, and the limits, by nothing
     carried: bool = False  # whether a derivative moves what an `at` puts in
+    taken: tuple[Term, ...] = ()  # under a derivative, when a kink here is one of the whole: max(|x|, 1) has none at 0
 
     def with_(self, **changes: object) -> Scope:
         return Scope(**{**self.__dict__, **changes})
@@ -122,7 +124,7 @@ def _visit(w: Walk, t: Term, scope: Scope) -> None:
     elif t.bound and op != "at":
         _binder(w, t, scope)
     elif op == "where":
-        _visit(w, args[0], scope)
+        _visit(w, args[0], scope.with_(taken=(*scope.taken, FALSE)))
         _visit(w, args[1], scope.with_(guards=(*scope.guards, args[0])))
         _visit(w, args[2], scope.with_(guards=(*scope.guards, negation(args[0]))))
         if moves:
@@ -156,8 +158,14 @@ def _visit(w: Walk, t: Term, scope: Scope) -> None:
             _power(w, t, scope, moves)
         elif op == "fn":
             _function(w, t, scope, moves)
-        for a in args:
-            _visit(w, a, scope)
+        for p, a in enumerate(args):
+            _visit(w, a, scope.with_(taken=(*scope.taken, *_taken(t, p))) if moves and op == "fn" else scope)
+
+
+def _taken(t: Term, place: int) -> tuple[Term, ...]:
+    """When the argument at this place is what the value comes from, its value near the point included."""
+    relation = {"relu": ">=", "sign": "==", "max": ">=", "min": "<="}.get(t.value)
+    return () if relation is None else (cmp(relation, t.args[place], t.args[1 - place] if len(t.args) > 1 else NOUGHT),)
 
 
 def _limit(w: Walk, t: Term, scope: Scope) -> None:
@@ -178,7 +186,10 @@ def _binder(w: Walk, t: Term, scope: Scope) -> None:
     mapping = dict(zip(t.bound, letters, strict=True))
     body, filter_ = (substitute(a, mapping) for a in t.args)
     guards = scope.guards if filter_ is TRUE else (*scope.guards, filter_)
-    inner = scope.with_(letters=scope.letters + letters, guards=guards)
+    relation = {"max": ">=", "min": "<="}.get(t.op)
+    best = () if relation is None else (cmp(relation, body, t),)
+    taken = (*scope.taken, FALSE) if t.op == "argmax" else (*scope.taken, *best)
+    inner = scope.with_(letters=scope.letters + letters, guards=guards, taken=taken)
     _visit(w, filter_, scope.with_(letters=scope.letters + letters))
     _visit(w, body, inner)
     if t.op in ("max", "min", "argmax"):
@@ -198,9 +209,16 @@ def _attained_once(w: Walk, t: Term, scope: Scope) -> None:
     first, second = w.letter(k), w.letter(k)
     near = around(w.nf, scope)
     gap = near.canonical(add(substitute(body, {k: first}), neg(substitute(body, {k: second}))))
+    if gap is NOUGHT:
+        return
     at = make("argmax", (body, TRUE), None, t.bound)
+    scope = kinked(scope)
     inner = scope.with_(letters=(*scope.letters, first), guards=(*scope.guards, cmp("!=", first, at)))
-    w.need(cmp("<", substitute(body, {k: first}), substitute(body, {k: at})), inner, changes_sign(w.nf, gap, gap))
+    w.need(
+        cmp("<", substitute(body, {k: first}), substitute(body, {k: at})),
+        inner,
+        not scope.taken and changes_sign(w.nf, gap, gap),
+    )
 
 
 def _power(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
@@ -248,10 +266,20 @@ def _function(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
         w.need(cmp("!=", fn("cos", u), NOUGHT), scope)
     elif name in ("lgamma", "digamma", "trigamma"):
         w.need(cmp(">", u, NOUGHT), scope, False)
-    elif name in ("abs", "sign", "relu") and moves:
+    elif name in ("abs", "relu") and moves:
+        _crossing(w, u, kinked(scope))
+    elif name == "sign" and moves:
         _crossing(w, u, scope)
     elif name in ("max", "min") and moves:
-        _crossing(w, difference(cmp("==", *t.args)), scope)
+        _crossing(w, difference(cmp("==", *t.args)), kinked(scope))
+
+
+def kinked(scope: Scope) -> Scope:
+    """The scope of a kink, where the whole is continuous: it matters where what it stands in is taken."""
+    return scope.with_(
+        guards=(*scope.guards, *(g for g in scope.taken if g is not FALSE)),
+        taken=tuple(g for g in scope.taken if g is FALSE),
+    )
 
 
 def _crossing(w: Walk, u: Term, scope: Scope) -> None:
@@ -259,7 +287,7 @@ def _crossing(w: Walk, u: Term, scope: Scope) -> None:
     near = around(w.nf, scope)
     signs = sign(near, u) & sign(near, near.canonical(u))
     if signs & NEG and signs & POS and signs & ZERO:
-        w.need(cmp("!=", u, NOUGHT), scope, changes_sign(w.nf, w.nf.canonical(u), u))
+        w.need(cmp("!=", u, NOUGHT), scope, not scope.taken and changes_sign(w.nf, w.nf.canonical(u), u))
 
 
 def around(nf: Normal, scope: Scope) -> Normal:
@@ -293,7 +321,7 @@ def _switch(w: Walk, condition: Term, then: Term, other: Term, scope: Scope) -> 
                 canonical = near.canonical(u)
                 signs = sign(near, canonical)
                 if signs & ZERO and signs != ZERO:
-                    simple = part is condition and plain and part.value not in ("==", "!=")
+                    simple = part is condition and plain and not scope.taken and part.value not in ("==", "!=")
                     w.need(cmp("!=", u, NOUGHT), scope, simple and changes_sign(w.nf, canonical, u))
 
 

@@ -173,7 +173,7 @@ def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
         rank = mono_key(m)
         if best is None or rank < best[0]:
             best, values = (rank, m, new), {c}
-        elif rank == best[0]:
+        elif m == best[1]:
             values.add(c)
     if best is not None:
         if len(values) > 1:  # a renaming turns the sum into its own negative
