@@ -39,6 +39,7 @@ fuzz: $(STAMP)  ## search for something false that is proved, with DERIVE_FUZZ (
 
 lint: $(STAMP)  ## style and types
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 
 clean:  ## remove what the other targets made, reports excepted

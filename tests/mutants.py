@@ -247,8 +247,11 @@ def statements(proof: Proof, context: Context) -> Iterator[Term]:
         yield over("all", said, *own, where=both(*extra)) if own else said
         before = step.after
     for line in proof.lines:
-        if line.letters:
-            yield over("all", line.condition, *line.letters, where=line.where)
+        letters, axes = line.letters, {k.value[1] for t in (line.condition, line.where) for k in t.letters}
+        if line.where is not TRUE and not letters and axes:
+            letters = (index("spare", min(axes)),)  # so that a case alone can be a filter
+        if letters:
+            yield over("all", line.condition, *letters, where=line.where)
         else:
             yield line.condition if line.where is TRUE else make("or", (negation(line.where), line.condition))
 
@@ -381,7 +384,7 @@ def main(arguments: list[str]) -> int:
     rows = row_figures()
     print(f"rows: {sum(rows.values())} mutants, " + ", ".join(f"{n} {what}" for what, n in sorted(rows.items())))
     proofs = table("proofs", mutate_proofs(names, share))
-    claims = table("claims", mutate_claims(names, share / 4))
+    claims = table("claims", mutate_claims(names, share / 2))
     bad = [k for k in (*rows, *proofs, *claims) if k.startswith(("FALSE", "CRASHED")) or ": " in k]
     few = not arguments and sum(rows.values()) + sum(proofs.values()) + sum(claims.values()) < 5000
     return 1 if bad or few or proofs["untold"] else 0

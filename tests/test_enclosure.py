@@ -373,6 +373,8 @@ RECTIFIED = 0.5 * (1 + math.erf(0.5 / math.sqrt(2))) + 2 * math.exp(-0.125) / ma
         ("E(where((g - 1)**2 > 0, 1, 0))", 1),
         ("E(relu(4 - (g - 1)**2))", 8 * math.exp(-0.5) / math.sqrt(2 * math.pi)),
         ("E(exp(-U))", (1 - math.exp(-3)) / 3),
+        ("E(exp(-(g - 1)**2/8))", math.sqrt(1 / 2)),
+        ("E(relu(g - 1)*exp(-(g - 1)**2/8))", 1 / math.sqrt(2 * math.pi)),
         ("E(U*exp(U))", (2 * math.exp(3) + 1) / 3),
         ("E(relu(U - 1))", 2 / 3),
         ("E(relu(g)*relu(U - 1))", RECTIFIED * 2 / 3),
@@ -409,7 +411,15 @@ def test_means_of_one_normal_or_uniform_entry_are_integrated(text, value):
 
 
 @pytest.mark.parametrize(
-    "text", ["E(1/(1 + g**2))", "E(sqrt(abs(g)))", "E(exp(g**2))", "E(relu(g*U))", "diff(E(relu(g*y)), y)"]
+    "text",
+    [
+        "E(1/(1 + g**2))",
+        "E(sqrt(abs(g)))",
+        "E(exp(g**2))",
+        "E(exp(g**2) - exp(g**2))",
+        "E(relu(g*U))",
+        "diff(E(relu(g*y)), y)",
+    ],
 )
 def test_means_that_are_not_integrated_are_unknown(text):
     assert isinstance(at(text, **NORMAL), Unknown)

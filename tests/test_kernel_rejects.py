@@ -373,6 +373,9 @@ def test_lemma_is_not_used_where_its_left_side_is_undefined() -> None:
         ("0 == 0*at(where(x > 0, 1/y, 1), x, 1)", ("x <= 0",)),
         ("0 == log(m*c) - log(m) - log(c)", ("c == -2",)),
         ("sqrt(x**2) == x", ()),
+        ("diff(max(abs(x), 1), x) == diff(max(abs(x), 1), x) + 0/x", ()),
+        ("diff(relu(relu(x) - 1), x) == diff(relu(relu(x) - 1), x) + 0/x", ()),
+        ("diff(max(relu(x) + z[k] for k in n), x) == diff(max(relu(x) + z[k] for k in n), x) + 0/x", ()),
         ("abs(x)/x == sign(x) + 0/x + delta(i, i) - 1 + x - x + 1/(z[i] - z[i])", ()),
     ],
 )

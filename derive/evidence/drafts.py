@@ -12,9 +12,9 @@ from random import Random
 from flint import fmpq
 
 from derive.evidence.conditions import listed
-from derive.evidence.hypotheses import Draft, admits, variants
+from derive.evidence.hypotheses import FAILURES, Draft, Requirement, admits, holds, instances, variants
 from derive.evidence.numbers import Scalar, standard
-from derive.evidence.places import Budget, Entry, Evaluation
+from derive.evidence.places import Budget, Entry, Evaluation, Exhausted
 from derive.evidence.problem import Problem
 from derive.kernel.context import Declaration
 
@@ -32,6 +32,8 @@ RAMP = _rationals((1, 1), (2, 1), (-1, 1), (1, 2), (3, 1), (-2, 1), (3, 2), (1, 
 DISTINCT = 3  # values that patterns of arrays are made of
 FEW = 3  # entries of an array that take all values of these patterns
 NEAR = 2  # how far from the simplest fillings all combinations come before those that are special in one name
+COMMON = (0, 1, 3)  # the fillings of the others while one name runs through all of its own
+FIT_WORK = 2_000  # nodes visited to see whether one way to fill a name will do
 MAX_ENTRIES = 400
 
 
@@ -154,16 +156,42 @@ class Drafts:
         return found
 
     def fillings(self, declaration: Declaration, sizes: dict[str, int]) -> list[tuple[fmpq, ...]]:
-        """Ways to fill the entries of a name, simple ones first: corners, ties, one-hot and identity, ramps."""
+        """Ways to fill the entries of a name, simple ones first: corners, ties, one-hot and identity, ramps.
+
+        Those that meet what the hypotheses say of this name alone, if there are any.
+        """
         shape = [sizes[axis] for axis in declaration.axes]
         values = [v for v in self.values(declaration, sizes) if admits(declaration, v, sizes)]
-        if prod(shape) == 1:
-            return [(v,) for v in values]
         found: dict[tuple[fmpq, ...], None] = {}
-        for filling in _patterns(values, shape, declaration.kind):
+        for filling in _patterns(values, shape, declaration.kind) if prod(shape) > 1 else ((v,) for v in values):
             if all(admits(declaration, v, sizes) for v in filling):
                 found.setdefault(filling)
-        return list(found)
+        alone = self.alone.get(declaration.name, ())
+        fitting = [filling for filling in found if self.fits(declaration, filling, sizes, alone)] if alone else []
+        return fitting or list(found)
+
+    @cached_property
+    def alone(self) -> dict[str, list[Requirement]]:
+        """The requirements that speak of one name only, by the name."""
+        needs, fixed = self.problem.needs, self.problem.context.letters
+        found: dict[str, list[Requirement]] = {}
+        for requirement in needs.required:
+            terms = (requirement.condition, *requirement.filters)
+            names = frozenset().union(*(needs.scope.names(t) for t in terms)) - needs.scope.definitions.keys()
+            if len(names) == 1 and not any(t.letters & fixed for t in terms):
+                found.setdefault(next(iter(names)), []).append(requirement)
+        return found
+
+    def fits(
+        self, declaration: Declaration, filling: tuple[fmpq, ...], sizes: dict[str, int], alone: Sequence[Requirement]
+    ) -> bool:
+        """Whether the requirements hold with these entries."""
+        entries = {(declaration.name, p): v for p, v in zip(self.places(declaration, sizes), filling, strict=True)}
+        here = Evaluation(self.problem.scope, sizes, entries, {}, Budget(FIT_WORK))
+        try:
+            return all(holds(here, instance) for instance in instances(alone, here))
+        except (*FAILURES, Exhausted):
+            return False
 
     def values(self, declaration: Declaration, sizes: dict[str, int]) -> list[fmpq]:
         if declaration.kind == "index":
@@ -219,20 +247,23 @@ def _reflection(i: int, j: int, size: int) -> fmpq:
 
 
 def by_rank(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """All tuples of numbers below the lengths: of a small sum first, then those that differ from 0 in one place."""
+    """All tuples of numbers below the lengths: of a small sum first, then those of one number but for one place."""
     if not all(lengths):
         return
     seen = set()
-    for ranks in (*_sums(lengths, 0, NEAR), *_alone(lengths)):
+    alike = (tuple(min(k, n - 1) for n in lengths) for k in range(max(lengths, default=0)))
+    for ranks in (*_sums(lengths, 0, NEAR), *alike, *(r for common in COMMON for r in _alone(lengths, common))):
         if ranks not in seen:
             seen.add(ranks)
             yield ranks
     yield from (ranks for ranks in _sums(lengths, NEAR + 1, sum(lengths)) if ranks not in seen)
 
 
-def _alone(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
+def _alone(lengths: Sequence[int], common: int) -> Iterator[tuple[int, ...]]:
+    """Tuples with one number for all, as far as the lengths allow, and any in one place."""
+    base = tuple(min(common, n - 1) for n in lengths)
     for place, n in enumerate(lengths):
-        yield from (tuple(k if p == place else 0 for p in range(len(lengths))) for k in range(n))
+        yield from ((*base[:place], k, *base[place + 1 :]) for k in range(n))
 
 
 def _sums(lengths: Sequence[int], first: int, last: int) -> Iterator[tuple[int, ...]]:

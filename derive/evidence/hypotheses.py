@@ -201,9 +201,13 @@ class Needs:
             return None
         return here
 
-    def broken(self, here: Evaluation) -> list[Instance]:
+    def broken(self, here: Evaluation) -> Iterator[Instance]:
         """The instances that do not certainly hold at the point."""
-        return [i for i in instances(self.required, here) if i not in here.roots and not holds(here, i)]
+        return (i for i in instances(self.required, here) if i not in here.roots and not holds(here, i))
+
+    def met(self, here: Evaluation) -> bool:
+        """Whether all requirements certainly hold at the point."""
+        return next(self.broken(here), None) is None
 
 
 def _realised(here: Evaluation, declaration: Declaration, draft: Draft) -> bool:

@@ -1,7 +1,8 @@
 """Means under normal and uniform laws in closed form: the integrand is cut into pieces of powers times exponentials.
 
-On a piece of the range, a number is a sum of c x**k exp(b x). Where a formula changes inside the piece (the argument of
-an `abs` or a comparison changes its sign there), the piece is cut in two. What has no such form is left to others.
+On a piece of the range, a number is a sum of c x**k exp(b x + a x**2). Where a formula changes inside the piece (the
+argument of an `abs` or a comparison changes its sign there), the piece is cut in two. What has no such form is left to
+others.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from derive.term import Term
 
 End = Any  # a scalar, or None for infinity
 Origin = tuple[tuple[Scalar, ...], int]  # a polynomial's coefficients, and which of its roots
-Key = tuple[int, Any]  # k and b of x**k exp(b x)
+Key = tuple[int, Any]  # k and the rate of x**k exp(b x + a x**2)
 
 MAX_PIECES = 40
 MAX_TERMS = 60
@@ -79,24 +80,27 @@ class Piece:
 
 
 class Rate:
-    """A rate b that is a ball, and so equal to itself alone."""
+    """The b and a of exp(b x + a x**2). Where one is a ball, it is equal to itself alone."""
 
-    __slots__ = ("ball",)
+    __slots__ = ("a", "b", "exact")
 
-    def __init__(self, ball: Scalar):
-        self.ball = ball
+    def __init__(self, b: Scalar, a: Scalar = ZERO):
+        self.b, self.a = b, a
+        self.exact = isinstance(b, fmpq) and isinstance(a, fmpq)
+
+    def __eq__(self, other: object) -> bool:
+        known = isinstance(other, Rate) and self.exact and other.exact
+        return self is other or (known and (self.b, self.a) == (other.b, other.a))  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((self.b, self.a)) if self.exact else id(self)
 
 
-def _rate(b: Any) -> Scalar:
-    return b.ball if isinstance(b, Rate) else b
-
-
-def _key(k: int, b: Scalar) -> Key:
-    return k, b if isinstance(b, fmpq) else Rate(b)
+CONSTANT = Rate(ZERO)
 
 
 class Form:
-    """A sum of c x**k exp(b x) for the x of a piece. It does arithmetic with scalars and other forms."""
+    """A sum of c x**k exp(b x + a x**2) for the x of a piece. It does arithmetic with scalars and other forms."""
 
     __slots__ = ("piece", "terms")
 
@@ -110,7 +114,7 @@ class Form:
         """The scalar as a form."""
         if isinstance(value, Form):
             return value
-        return Form({(0, ZERO): fmpq(value) if isinstance(value, int) else value}, self.piece)
+        return Form({(0, CONSTANT): fmpq(value) if isinstance(value, int) else value}, self.piece)
 
     def __add__(self, other: Any) -> Form:
         terms = dict(self.terms)
@@ -131,9 +135,9 @@ class Form:
 
     def __mul__(self, other: Any) -> Form:
         terms: dict[Key, Scalar] = {}
-        for (k, b), c in self.terms.items():
-            for (j, d), e in self.of(other).terms.items():
-                key = _key(k + j, _rate(b) + _rate(d))
+        for (k, rate), c in self.terms.items():
+            for (j, more), e in self.of(other).terms.items():
+                key = (k + j, Rate(rate.b + more.b, rate.a + more.a))
                 terms[key] = terms[key] + c * e if key in terms else c * e
         return Form(terms, self.piece)
 
@@ -148,50 +152,50 @@ class Form:
     def __abs__(self) -> Form:
         return self if self.sign() >= 0 else -self
 
-    def single(self) -> tuple[Scalar, Scalar]:
-        """c and b where the form is c exp(b x). Raises NotDecided where it is not."""
+    def single(self) -> tuple[Scalar, Rate]:
+        """c and the rate where the form is c exp(b x + a x**2). Raises NotDecided where it is not."""
         if not self.terms:
-            return ZERO, ZERO
+            return ZERO, CONSTANT
         if len(self.terms) > 1 or next(iter(self.terms))[0] != 0:
             raise NotDecided("a mean with no closed form")
-        ((_, b), c), *_ = self.terms.items()
-        return c, _rate(b)
+        ((_, rate), c), *_ = self.terms.items()
+        return c, rate
 
     def inverse(self) -> Form:
-        c, b = self.single()
+        c, rate = self.single()
         if sign(c) == 0:
             raise NotDefined("division by zero")
-        return Form({_key(0, -b): inverse(c)}, self.piece)
+        return Form({(0, Rate(-rate.b, -rate.a)): inverse(c)}, self.piece)
 
     def power(self, exponent: Scalar) -> Form:
         """The real power."""
-        c, b = self.single()
+        c, rate = self.single()
         if not isinstance(exponent, (fmpq, arb)):
             raise NotDecided("a mean with no closed form")
-        return Form({_key(0, b * exponent): functions.power(c, exponent)}, self.piece)
+        return Form({(0, Rate(rate.b * exponent, rate.a * exponent)): functions.power(c, exponent)}, self.piece)
 
     def polynomial(self) -> list[Scalar]:
         """The coefficients, those of degree 0 to 2."""
-        if any(k > 2 or not isinstance(b, fmpq) or b != 0 for k, b in self.terms):
+        if any(k > 2 or rate != CONSTANT for k, rate in self.terms):
             raise NotDecided("a mean with no closed form")
-        return [self.terms.get((k, ZERO), ZERO) for k in range(3)]
+        return [self.terms.get((k, CONSTANT), ZERO) for k in range(3)]
 
     def function(self, name: str) -> Form:
         """The elementary function of this form, where it is one again."""
         if name == "exp":
             constant, slope, bend = self.polynomial()
-            if sign(bend) == 0:
-                return Form({_key(0, slope): functions.apply("exp", constant)}, self.piece)
-        elif name == "expm1":
+            return Form({(0, Rate(slope, bend)): functions.apply("exp", constant)}, self.piece)
+        if name == "expm1":
             return self.function("exp") - 1
-        elif name in ("sinh", "cosh"):
+        if name in ("sinh", "cosh"):
             up, down = self.function("exp"), (-self).function("exp")
             return (up - down if name == "sinh" else up + down) * fmpq(1, 2)
-        elif name == "log":
-            c, b = self.single()
-            return Form({(0, ZERO): functions.apply("log", c), (1, ZERO): b}, self.piece)
-        elif set(self.terms) <= {(0, ZERO)}:
-            return self.of(functions.apply(name, self.terms.get((0, ZERO), ZERO)))
+        if name == "log":
+            c, rate = self.single()
+            parts = {(0, CONSTANT): functions.apply("log", c), (1, CONSTANT): rate.b, (2, CONSTANT): rate.a}
+            return Form(parts, self.piece)
+        if set(self.terms) <= {(0, CONSTANT)}:
+            return self.of(functions.apply(name, self.terms.get((0, CONSTANT), ZERO)))
         raise NotDecided("a mean with no closed form")
 
     def sign(self) -> int:
@@ -249,7 +253,7 @@ def mean(
         if not pieces:
             return total
         piece = pieces.pop()
-        inside = Random(here, {**drawn, entry: Form({(1, ZERO): ONE}, piece)})
+        inside = Random(here, {**drawn, entry: Form({(1, CONSTANT): ONE}, piece)})
         try:
             value = combine([inside.value(body, letters) for body in bodies])
         except Cut as cut:
@@ -273,26 +277,24 @@ def _require_no_derivative(here: Evaluation) -> None:
 
 def _integral(value: Any, law: Normal | Uniform, piece: Piece) -> Scalar:
     """The mean of the form over the piece."""
-    terms = value.terms if isinstance(value, Form) else {(0, ZERO): value}
-    moments: dict[Any, list[Scalar]] = {}
-    total: Scalar = ZERO
-    for (k, b), c in terms.items():
-        found = moments.setdefault(b, [])
-        if len(found) <= k:
-            moments[b] = found = _moments(law, _rate(b), piece, max(j for j, d in terms if d is b or d == b))
-        total = total + c * found[k]
-    return total
+    terms = value.terms if isinstance(value, Form) else {(0, CONSTANT): value}
+    degrees: dict[Rate, int] = {}
+    for k, rate in terms:
+        degrees[rate] = max(k, degrees.get(rate, 0))
+    find = _normal if isinstance(law, Normal) else _uniform
+    moments = {rate: find(law, rate, piece, k) for rate, k in degrees.items()}  # type: ignore[operator]
+    return sum((c * moments[rate][k] for (k, rate), c in terms.items()), start=ZERO)
 
 
-def _moments(law: Normal | Uniform, b: Scalar, piece: Piece, largest: int) -> list[Scalar]:
-    """The means over the piece of x**k exp(b x), for k from 0 on."""
-    return (_normal if isinstance(law, Normal) else _uniform)(law, b, piece, largest)
-
-
-def _normal(law: Normal, b: Scalar, piece: Piece, largest: int) -> list[Scalar]:
-    """exp(b x) moves the mean by b variance: then the mean of x**k by parts."""
-    middle, variance = law.mean + b * law.variance, law.variance
-    factor = ONE if sign(b) == 0 else functions.apply("exp", b * law.mean + b * b * variance / 2)
+def _normal(law: Normal, rate: Rate, piece: Piece, largest: int) -> list[Scalar]:
+    """The means over the piece of x**k exp(b x + a x**2): the law with another mean and variance, then by parts."""
+    narrow = 1 - 2 * rate.a * law.variance
+    if _certain(narrow) <= 0:
+        raise NotDecided("a mean that may be infinite")
+    moved = law.mean + rate.b * law.variance
+    middle, variance = moved * inverse(narrow), law.variance * inverse(narrow)
+    height = (moved * middle - law.mean * law.mean) * inverse(2 * law.variance)
+    factor = functions.apply("exp", height) * inverse(functions.sqrt(narrow)) if rate != CONSTANT else ONE
     ends = [x for x in (piece.low, piece.high) if x is not None]
     if not ends:
         return [factor * Normal(middle, variance).moment(k) for k in range(largest + 1)]
@@ -310,8 +312,11 @@ def _normal(law: Normal, b: Scalar, piece: Piece, largest: int) -> list[Scalar]:
     return [factor * settle(f) if isinstance(f, arb) else factor * f for f in found]
 
 
-def _uniform(law: Uniform, b: Scalar, piece: Piece, largest: int) -> list[Scalar]:
-    low, high = piece.low, piece.high
+def _uniform(law: Uniform, rate: Rate, piece: Piece, largest: int) -> list[Scalar]:
+    """The means over the piece of x**k exp(b x), by parts."""
+    low, high, b = piece.low, piece.high, rate.b
+    if sign(rate.a) != 0:
+        raise NotDecided("a mean with no closed form")
     width = inverse(law.high - law.low)
     if sign(b) == 0:
         return [(integer_power(high, k + 1) - integer_power(low, k + 1)) / (k + 1) * width for k in range(largest + 1)]

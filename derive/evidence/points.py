@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from random import Random
 from typing import Any
@@ -22,8 +22,9 @@ from derive.evidence.solving import Solver
 from derive.kernel.context import Declaration
 
 ATTEMPTS = 10  # to meet the hypotheses from one draft
+FEW_ENTRIES, MORE = 4, 5  # so many entries take so many times as many combinations
 PATIENCE = 4  # drafts that met no hypotheses, before those of the same sizes are given up sooner
-POINT_WORK = 40_000  # nodes visited for one draft
+POINT_WORK = 20_000  # nodes visited for one draft
 SEARCH = (*STYLES, RANDOM, RANDOM, RANDOM, GENERIC)
 DRAWN = (RANDOM, SMALL, GENERIC, RANDOM, Style("generic", scale=30))
 
@@ -33,7 +34,7 @@ class Points:
 
     def __init__(self, problem: Problem, seconds: float, seed: int, work: int):
         self.problem, self.seed = problem, seed
-        self.work = work
+        self.work, self.kept = work, 0  # nodes that may be visited, and those of them that are kept for later
         self.deadline = time.monotonic() + seconds
         self.drafts = Drafts(problem)
         self.seen: set[Any] = set()
@@ -42,7 +43,13 @@ class Points:
         self.tried: dict[Any, int] = {}
 
     def spent(self) -> bool:
-        return self.work <= 0 or time.monotonic() > self.deadline
+        return self.work <= self.kept or time.monotonic() > self.deadline
+
+    def within(self, share: float, points: Iterable[Evaluation]) -> Iterator[Evaluation]:
+        """The points, as long as finding and using them takes no more than this share of the work that is left."""
+        before, self.kept = self.kept, self.kept + int((self.work - self.kept) * (1 - share))
+        yield from points
+        self.kept = before
 
     def at(
         self, sizes: dict[str, int], styles: tuple[Style, ...] = SEARCH, first: int = 0, attempts: int = ATTEMPTS
@@ -63,6 +70,7 @@ class Points:
         Without attempts, those where the hypotheses hold as they are.
         """
         rng = Random(f"{self.seed}/{sorted(sizes.items())}/corners")
+        count *= MORE if self.drafts.entries(sizes) <= FEW_ENTRIES else 1
         for number, draft in enumerate(self.drafts.corners(sizes)):
             if number >= count or self.spent():
                 return
@@ -83,19 +91,23 @@ class Points:
 
     def point(self, draft: Draft, rng: Random, attempts: int) -> Evaluation | None:
         """One point inside the hypotheses, found from the draft by solving and trying again."""
-        budget = Budget(min(POINT_WORK, self.work))
+        start = max(min(POINT_WORK if attempts != 1 else POINT_WORK // 2, self.work - self.kept), 0)
+        budget = Budget(start)
         try:
             with ctx.workprec(LADDER[0]):
                 return self.met(draft, budget, rng, attempts)
         except (*FAILURES, Exhausted):
             return None
         finally:
-            self.work -= min(POINT_WORK, self.work) - max(budget.left, 0) + len(self.problem.needs.names) + 1
+            self.work -= start - max(budget.left, 0) + len(self.problem.needs.names) + 1
 
     def met(self, draft: Draft, budget: Budget, rng: Random, attempts: int) -> Evaluation | None:
         """The evaluation where the hypotheses hold: at the draft, or near it, or after other values were tried."""
         solver = Solver(self.problem.needs, budget, rng)
         key = (*sorted(draft.sizes.items()), *draft.fixed.items())
+        if not attempts:
+            here = self.problem.needs.build(draft, budget)
+            return here if here is not None and self.problem.needs.met(here) else None
         here, failing = solver.point(draft)
         if here is not None and not failing:
             self.anchors.setdefault(key, draft)
@@ -103,7 +115,8 @@ class Points:
         if key not in self.anchors and self.failed.get(key, 0) >= PATIENCE:
             attempts = min(attempts, 2)
         for attempt in range(attempts):
-            near = self.near(solver, draft, here, key, patient=attempt == 0)
+            patient = attempt == 0 and (attempts > 1 or self.tried.get(key, 0) < PATIENCE)
+            near = self.near(solver, draft, here, key, patient)
             if near is not None:
                 self.anchors.setdefault(key, near[0])
                 return near[1]
@@ -120,9 +133,7 @@ class Points:
         self, solver: Solver, draft: Draft, here: Evaluation | None, key: Any, patient: bool
     ) -> tuple[Draft, Evaluation] | None:
         """A draft near the given one where the hypotheses hold, and its evaluation."""
-        if patient:
-            self.tried[key] = self.tried.get(key, 0) + 1
-            patient = key in self.anchors or self.tried[key] <= PATIENCE
+        self.tried[key] = self.tried.get(key, 0) + patient
         for solved in solver.solutions(draft, patient):
             there, still = solver.point(solved)
             if there is not None and not still:

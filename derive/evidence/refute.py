@@ -23,10 +23,9 @@ WORK = 120_000  # nodes visited in one search: the same points are tried on ever
 WITNESS_WORK = 300_000
 LARGEST = 3
 CORNERS = 200  # combinations of simple values at each of the sizes
-ROUNDS = 40  # of points drawn at random, as long as they are cheap
+ROUNDS = 40  # of points drawn at random
 FIRST = 4  # sizes at which a witness is looked for with some care before others are tried
 FEW = 60  # combinations of simple values, before any hypothesis is solved for
-ENOUGH = 2  # such rounds where points are dear
 PLAINER = 8  # points that are tried for one where the sides are further apart
 
 
@@ -59,17 +58,13 @@ def _plainest(points: Points, condition: Term) -> Found | None:
 def _candidates(points: Points) -> Iterator[Evaluation]:
     """A few points of every size; then corners, ties and other special points; then points at random."""
     sizes = list(points.problem.sizes(LARGEST))
-    for s in sizes:
-        yield from points.at(s)
-    share = points.work // 2
-    for s in sizes:
-        if points.work > share:
-            yield from points.corners(s, CORNERS)
-    share = points.work // 2
+    yield from points.within(1 / 2, (here for s in sizes for here in points.at(s)))
+    if points.problem.needs.required:
+        yield from points.within(1 / 2, (here for s in sizes for here in points.corners(s, CORNERS, attempts=0)))
+    yield from points.within(1 / 2, (here for s in sizes for here in points.corners(s, CORNERS)))
     for turn in range(ROUNDS):
-        if turn < ENOUGH or points.work > share:
-            for s in sizes:
-                yield from points.at(s, DRAWN, 100 + turn * len(DRAWN))
+        for s in sizes:
+            yield from points.at(s, DRAWN, 100 + turn * len(DRAWN))
 
 
 # -- hypotheses and domains that leave nothing -------------------------------------------------------------------------
@@ -103,17 +98,10 @@ def _inside(points: Points) -> Iterator[Evaluation]:
     """Points inside the hypotheses, for sizes up to 4 and a few above."""
     sizes = list(points.problem.sizes(4))
     if points.problem.needs.required:
-        for s in sizes:
-            yield from points.at(s, STYLES, attempts=0)
-            yield from points.corners(s, FEW, attempts=0)
-        for s in sizes[:FIRST]:
-            yield from points.at(s, STYLES, attempts=1)
-        share = points.work // 4
-        for s in sizes:
-            if points.work > 3 * share:
-                yield from points.corners(s, CORNERS, attempts=0)
-    for s in sizes:
-        yield from points.at(s)
+        yield from points.within(1 / 8, (here for s in sizes[:FIRST] for here in points.at(s, STYLES, attempts=1)))
+        for count in (FEW, CORNERS):
+            yield from points.within(1 / 4, (here for s in sizes for here in points.corners(s, count, attempts=0)))
+    yield from points.within(1 / 2, (here for s in sizes for here in points.at(s)))
     for s in sizes:
         yield from points.corners(s, CORNERS)
 
@@ -133,7 +121,7 @@ def _defined(points: Points, here: Evaluation, term: Term, letters: Letters) -> 
         except (Exhausted, *GIVE_UP):
             pass
         points.work -= CLAIM_WORK - max(budget.left, 0)
-        if found is not None:
+        if found is not None or not budget.final:
             break
     return found
 

@@ -29,7 +29,7 @@ Found = tuple[Evaluation, Contradiction]
 
 def simpler(points: Points, condition: Term, largest: int, found: Found) -> Found:
     """A counterexample at the smallest sizes and simplest numbers that a short search comes to."""
-    points.work = min(points.work, 0) + WORK
+    points.work, points.kept = WORK, 0
     found = _smaller(points, condition, largest, found)
     for _ in range(0 if found[0].roots else ROUNDS):
         better = _one_step(points, condition, found)
@@ -113,7 +113,7 @@ def _tried(
     try:
         with ctx.workprec(LADDER[0]):
             there = needs.build(draft, budget)
-            if there is None or needs.broken(there):
+            if there is None or not needs.met(there):
                 return None
     except (*FAILURES, Exhausted):
         return None

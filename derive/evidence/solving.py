@@ -35,7 +35,7 @@ class Solver:
     def point(self, draft: Draft) -> tuple[Evaluation | None, list[Instance]]:
         """The evaluation and what fails there; no evaluation where the declarations fail."""
         here = self.needs.build(draft, self.budget)
-        return here, [] if here is None else self.needs.broken(here)
+        return here, [] if here is None else list(self.needs.broken(here))
 
     def solutions(self, draft: Draft, patient: bool = True) -> Iterator[Draft]:
         """Drafts near the given one in which the equations may hold; with patience, at roots that are not rational."""
