@@ -230,12 +230,15 @@ def diff(
 )
 @click.option("--out", type=folder, metavar="DIR", default=Path("reports"), show_default=True)
 @click.option("--open", "open_", is_flag=True, help="Open the first report written.")
+@click.option("--no-cache", is_flag=True, help="Compute everything again, and keep nothing of it.")
 @time_limit
-def report(names: tuple[str, ...], formats: str, out: Path, open_: bool, timeout: float) -> int:
+def report(names: tuple[str, ...], formats: str, out: Path, open_: bool, no_cache: bool, timeout: float) -> int:
     """Write reports; without a name, of the whole catalogue, with an index."""
     from derive.cli_text import written_text
     from derive.language import catalogue
-    from derive.report.write import FORMATS, MissingTool, write_index, write_report
+    from derive.report.pdf import MissingTool
+    from derive.report.store import Store, default_store
+    from derive.report.write import FORMATS, report_theory, write_index
 
     chosen = tuple(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
     unknown = [part for part in chosen if part not in FORMATS]
@@ -243,31 +246,31 @@ def report(names: tuple[str, ...], formats: str, out: Path, open_: bool, timeout
         raise click.BadParameter(
             f"{', '.join(unknown) or 'nothing'}; choose of {', '.join(FORMATS)}", param_hint="--format"
         )
-    found: list[tuple[str, TheoryResult | LanguageError]] = []
-    documents, files = [], []
+    store = Store() if no_cache else default_store()
+    entries, files, bad = [], [], False
     with _progress() as tell:
         for name in names or catalogue():
             theory = _load(name)
             if isinstance(theory, Exception):
-                found.append((name, theory))
                 _complain(theory)
+                bad = True
                 continue
-            result = _checked(theory, timeout, tell)
-            found.append((name, result))
             try:
-                document, written = write_report(result, chosen, out, tell, index=not names)
+                entry, written = report_theory(
+                    theory, chosen, out, timeout=timeout, index=not names, store=store, tell=tell
+                )
             except MissingTool as problem:
                 raise Failure(str(problem), TOOL_MISSING) from problem
             except OSError as problem:
                 raise Failure(f"cannot write to {out}: {problem.strerror}", USAGE) from problem
-            documents.append(document)
+            entries.append(entry)
             files += written
         if not names:
-            files += write_index(documents, chosen, out)
-    click.echo(written_text(documents, files))
+            files += write_index(entries, chosen, out, store)
+    click.echo(written_text(entries, files))
     if open_ and files:
         click.launch(str(next((f for f in files if f.suffix == ".html"), files[0])))
-    return _overall(found)
+    return BAD_INPUT if bad else _worst([[t.verdict for t in entry.theorems] for entry in entries])
 
 
 @derive.command()
@@ -375,7 +378,7 @@ def _agreement(result: TheoryResult, tell: Callable[[str], None]) -> Any:
 
 def _write_certificate(result: TheoryResult, folder: Path) -> None:
     from derive.engine.certify import certificate_of
-    from derive.report.write import write_text
+    from derive.report.files import write_text
 
     text = json.dumps(certificate_of(result), ensure_ascii=False, separators=(",", ":"))
     write_text(folder / f"{result.theory.name}.json", text + "\n")
@@ -402,10 +405,15 @@ def _overall(found: list[tuple[str, Any]]) -> int:
 
 def _status(results: list[TheoryResult]) -> int:
     """The exit status that says what was found."""
-    verdicts = {t.verdict for result in results for t in result.theorems}
+    return _worst([[t.verdict for t in result.theorems] for result in results])
+
+
+def _worst(theories: list[list[str]]) -> int:
+    """The exit status for the verdicts of these theories' theorems."""
+    verdicts = {verdict for theory in theories for verdict in theory}
     if "refuted" in verdicts:
         return REFUTED
-    return ALL_PROVED if verdicts == {"proved"} and all(r.theorems for r in results) else OPEN
+    return ALL_PROVED if verdicts == {"proved"} and all(theories) else OPEN
 
 
 def _progress() -> Any:

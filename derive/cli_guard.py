@@ -145,7 +145,7 @@ def lock(names: tuple[str, ...], path: Path, only_check: bool, as_json: bool) ->
     """
     from derive.guard.lock import BadLock, changes, lock_data, lock_text, project_files, read_lock
     from derive.language import LanguageError
-    from derive.report.write import write_text
+    from derive.report.files import write_text
 
     if only_check:
         try:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from derive.kernel.certificate import Replay
     from derive.language.theory import Theory
     from derive.report.counterexample import Counterexample
-    from derive.report.document import ClaimView, Document
+    from derive.report.document import ClaimView
+    from derive.report.entry import Entry
     from derive.report.lines import Reference, Summand
     from derive.term import Term
 
@@ -74,7 +75,7 @@ def show_text(result: TheoryResult) -> str:
     return "\n".join(lines[1:])
 
 
-def written_text(documents: Sequence[Document], files: Sequence[Path]) -> str:
+def written_text(documents: Sequence[Entry], files: Sequence[Path]) -> str:
     """What a run of `derive report` wrote."""
     lines = []
     for document in documents:

@@ -160,7 +160,7 @@ class Gathering:
 
 def write_reports(folder: Path, theorems: list[list[str]], checks: list[Any], timeout: float) -> None:
     """The theories' reports, of the theorems that ran, and the outcomes of the functions' checks."""
-    from derive.report.write import write_text
+    from derive.report.files import write_text
 
     for path, names in _by_file(theorems):
         _write_theory(folder, path, names, timeout)

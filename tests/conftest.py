@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,9 +14,18 @@ from derive import cli
 from derive.engine.check import check_theory
 from derive.engine.verdict import TheoryResult
 from derive.language import load
+from derive.report.store import FOLDER_VARIABLE
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))  # helpers of several test files
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What reports keep between runs is kept apart from the user's, and not beyond this run of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FOLDER_VARIABLE, str(tmp_path_factory.mktemp("store")))
+        yield
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from conftest import ROOT, Run
 
 from derive import cli, cli_progress
 from derive.language import catalogue
-from derive.report import write
+from derive.report import files
 
 Derive = Callable[..., Run]
 Write = Callable[..., Path]
@@ -303,11 +303,11 @@ def test_interrupt_leaves_no_half_written_file(
 
 def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "file.txt"
-    write.write_text(path, "all")
+    files.write_text(path, "all")
     assert path.read_text() == "all"
     assert path.stat().st_mode & 0o444 == 0o444
     with pytest.raises(TypeError):
-        write.write_bytes(path, "not bytes")  # type: ignore[arg-type]
+        files.write_bytes(path, "not bytes")  # type: ignore[arg-type]
     assert [p.name for p in path.parent.iterdir()] == ["file.txt"]
     assert path.read_text() == "all"
 

@@ -23,6 +23,7 @@ from derive.engine.verdict import TheoryResult
 from derive.language import catalogue
 from derive.report import escape, katex, prose, words
 from derive.report.document import document
+from derive.report.entry import entry
 from derive.report.latex import Printer
 from derive.report.page import LARGEST, Page
 from derive.report.render import render, render_index
@@ -210,7 +211,7 @@ def test_what_is_not_proved_is_not_shown_as_proved(text: str) -> None:
 
 def test_index_lists_every_theorem_with_its_statement_and_a_link(checked: Checked) -> None:
     documents = tuple(document(checked(name)) for name in ("saturation", "worked_examples"))
-    tree = assert_self_contained(render_index(documents, "html"))
+    tree = assert_self_contained(render_index(tuple(map(entry, documents)), "html"))
     links = {e.get("href") for e in elements(tree, "a")}
     text = "".join(tree.itertext())
     for shown in documents:
@@ -305,7 +306,7 @@ def test_hostile_theory_injects_nothing(checked: Checked, engine: bool, monkeypa
     assert "{{ 7*7 }}" in text
     assert "49" not in {e.text for e in elements(tree, "p")}
     assert not set(text) & set("\x1b\x00\u202e\u202c\u2028\u200b")
-    assert_self_contained(render_index((shown,), "html"))
+    assert_self_contained(render_index((entry(shown),), "html"))
 
 
 # -- in a browser -----------------------------------------------------------------------------------------------------
@@ -353,7 +354,7 @@ def test_search_of_the_index_hides_what_is_not_meant(checked: Checked, tmp_path:
         "const box = document.getElementById('search'); box.value = 'Saturation trace';"
         "box.dispatchEvent(new Event('input'));"
     )
-    shown, console = browsed(render_index(documents, "html"), tmp_path, typed)
+    shown, console = browsed(render_index(tuple(map(entry, documents)), "html"), tmp_path, typed)
     assert console == []
     assert "1 theorem found" in shown
     visible = [part for part in re.findall(r"<li[^>]*>", shown) if "hidden" not in part]

@@ -17,7 +17,7 @@ from derive.language.theory import Theory
 from derive.report import counterexample, words
 from derive.report.lines import LineView, line_terms, line_views
 from derive.report.notation import Notation, names_in, notation
-from derive.report.numbers import Evidence
+from derive.report.numbers import Again, Evidence
 from derive.term import TRUE, Term, defined, subterm, var
 
 
@@ -35,15 +35,6 @@ class StepView:
     after: Term
     conditions: tuple[Condition, ...]
     rests_on: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Again:
-    """What SymPy finds by differentiating explicit components at some sizes."""
-
-    agrees: bool | None
-    sizes: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -128,7 +119,7 @@ def document(result: TheoryResult, evidence: Evidence | None = None) -> Document
     counts = Counter(t.verdict for t in theorems)
     draft = Document(
         name=theory.name,
-        source=theory.name if theory.path is None or theory.name in catalogue() else theory.path.name,
+        source=source_of(theory),
         title=theory.title.removesuffix(".") or theory.name,
         prose=theory.prose,
         verdict=min((t.verdict for t in theorems), key=ORDER.index, default="undecided"),
@@ -146,6 +137,11 @@ def document(result: TheoryResult, evidence: Evidence | None = None) -> Document
         evidence=evidence,
     )
     return _with_notation(draft)
+
+
+def source_of(theory: Theory) -> str:
+    """What to call the theory by on the command line."""
+    return theory.name if theory.path is None or theory.name in catalogue() else theory.path.name
 
 
 def _with_notation(draft: Document) -> Document:
@@ -218,7 +214,7 @@ def _theorem(theory: Theory, result: TheoremResult, evidence: Evidence) -> Theor
         hypotheses=tuple(enumerate(theorem.hypotheses, first)),
         definitions=theorem.definitions,
         claims=tuple(
-            _claim(number, claim, context, fixed, _again(evidence, theorem.name, number))
+            _claim(number, claim, context, fixed, evidence.agreement.get((theorem.name, number - 1)))
             for number, claim in enumerate(result.claims, 1)
         ),
         domain=tuple(dict.fromkeys(d for c in result.claims if c.account for d in c.account.domain)),
@@ -226,13 +222,6 @@ def _theorem(theory: Theory, result: TheoremResult, evidence: Evidence) -> Theor
         warnings=result.warnings,
         rests_on=tuple(sorted(rests_on - own)),
     )
-
-
-def _again(evidence: Evidence, theorem: str, number: int) -> Again | None:
-    found = evidence.agreement.get((theorem, number - 1))
-    if found is None:
-        return None
-    return Again(found.agrees, words.sizes(found.sizes_checked), found.reason)
 
 
 def _claim(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from derive.engine.verdict import TheoryResult
 from derive.language.theory import Theory
+from derive.report import words
 
 if TYPE_CHECKING:
     from derive.codegen import Compiled
@@ -22,6 +23,15 @@ SEED = 0
 DTYPES = ("float64", "float32")
 VARIANTS = {"naive": "as written", "shifted": "shifted"}
 _PLAIN = ("def", "num", "size", "var", "const", "index")  # right sides that are no formula of their own
+
+
+@dataclass(frozen=True)
+class Again:
+    """What SymPy finds by differentiating explicit components at some sizes."""
+
+    agrees: bool | None
+    sizes: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -57,7 +67,7 @@ class Measured:
 class Evidence:
     """All evidence on a theory. `agreement` is by theorem and number of the claim, from 0."""
 
-    agreement: Mapping[tuple[str, int], Rederivation] = field(default_factory=dict)
+    agreement: Mapping[tuple[str, int], Again] = field(default_factory=dict)
     measured: tuple[Measured, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()  # quantities without numbers, and why
     opinions: int = 0
@@ -102,7 +112,10 @@ def gather(result: TheoryResult, tell: Callable[[str], None] = lambda _: None) -
 
     theory = result.theory
     tell(f"{theory.name}: again with SymPy")
-    agreed = agreement(theory)
+    agreed = {
+        place: Again(found.agrees, words.sizes(found.sizes_checked), found.reason)
+        for place, found in agreement(theory).items()
+    }
     measured: list[Measured] = []
     skipped: list[tuple[str, str]] = []
     codes: list[Compiled] = []

@@ -17,6 +17,7 @@ from derive.engine.verdict import ORDER
 from derive.paths import template_dir
 from derive.report import escape, prose, words
 from derive.report.document import Document
+from derive.report.entry import Entry
 from derive.report.latex import ROOM, Printer
 from derive.report.page import Page, asset
 from derive.term import ONE, Term, cmp, defined, size, sub
@@ -153,7 +154,7 @@ def render(document: Document, form: str, index: bool = False) -> str:
     return page.finished(_closer(text), document.title, asset("report.css"), asset("report.js"))
 
 
-def render_index(documents: tuple[Document, ...], form: str = "md") -> str:
+def render_index(documents: tuple[Entry, ...], form: str = "md") -> str:
     """The list of all reports."""
     page = Page()
     environment = _environment(form).overlay()

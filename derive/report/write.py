@@ -1,25 +1,126 @@
-"""Reports as files: each is written beside its place and moved there whole, so that none is ever half there."""
+"""Reports as files; what was written once, from the same texts by the same program, is taken from the store."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import tempfile
+import base64
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+from derive.engine.check import check_theory
 from derive.engine.verdict import TheoryResult
-from derive.report.document import Document, document
-from derive.report.numbers import gather
-from derive.report.render import render, render_index
+from derive.language.theory import Theory
+from derive.paths import template_dir
+from derive.report.data import plain, restored
+from derive.report.document import Document, document, source_of
+from derive.report.entry import Entry, entry
+from derive.report.files import write_bytes, write_text
+from derive.report.numbers import DTYPES, SEED, Evidence, gather
+from derive.report.pdf import MissingTool, pdf
+from derive.report.store import BELOW_REPORTS, Store, digest_of_files, key_of, surroundings
 
 FORMATS = ("md", "tex", "html", "pdf")
-_PDF_SECONDS = 120
+PACKAGE = Path(__file__).resolve().parent.parent
+_TIMES_UP = ("time limit", "time ran out")  # in the reasons of results that a faster machine would not give
 
 
-class MissingTool(Exception):
-    """A format needs a program that is not on this machine."""
+def report_theory(
+    theory: Theory,
+    formats: Sequence[str],
+    folder: Path,
+    *,
+    timeout: float = 30.0,
+    index: bool = False,
+    store: Store | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> tuple[Entry, list[Path]]:
+    """Check the theory and write its report in these formats. Returns what was found, in short, and the files.
+
+    `index` says that a list of all reports will lie beside it. What the store holds is not computed again.
+    """
+    store = store or Store()
+    keys = _keys(theory, formats, timeout, index)
+    with store.alone(keys["entry"]):
+        kept = {name: store.get(key) for name, key in keys.items()}
+        if any(data is None for data in kept.values()):
+            kept = _made(theory, formats, timeout, index, store, tell)
+            if kept.pop("steady"):
+                for name, data in kept.items():
+                    store.put(keys[name], data)
+    tell(f"{theory.name}: writing")
+    files = []
+    for form in formats:
+        path = folder / f"{theory.name}.{form}"
+        write_bytes(path, base64.b64decode(kept[form]) if form == "pdf" else kept[form].encode())
+        files.append(path)
+    return restored(Entry, kept["entry"]), files
+
+
+def _made(
+    theory: Theory,
+    formats: Sequence[str],
+    timeout: float,
+    index: bool,
+    store: Store,
+    tell: Callable[[str], None],
+) -> dict[str, Any]:
+    """The report, as the store keeps it, and whether another run would come to the same."""
+    result = check_theory(theory, timeout, progress=lambda theorem: tell(f"{theory.name}: {theorem}"))
+    evidence = _evidence(result, timeout, store, tell)
+    made = document(result, evidence)
+    kept: dict[str, Any] = {"entry": plain(entry(made)), "steady": _steady(result, evidence)}
+    for form in formats:
+        tell(f"{theory.name}: {form}")
+        kept[form] = _rendered(made, form, index)
+    return kept
+
+
+def _rendered(made: Document, form: str, index: bool) -> str:
+    from derive.report.render import render
+
+    if form == "pdf":
+        return base64.b64encode(pdf(render(made, "tex"))).decode()
+    return render(made, form, index)
+
+
+def _evidence(result: TheoryResult, timeout: float, store: Store, tell: Callable[[str], None]) -> Evidence:
+    below = digest_of_files(PACKAGE, (*BELOW_REPORTS, "report/numbers.py"), (".py",))
+    key = key_of(evidence=_texts(result.theory), below=below, timeout=timeout, seed=SEED, dtypes=DTYPES, **_where())
+    try:
+        return restored(Evidence, store.get(key))
+    except (TypeError, ValueError):
+        found = gather(result, tell)
+    if _steady(result, found):
+        store.put(key, plain(found))
+    return found
+
+
+def _steady(result: TheoryResult, evidence: Evidence) -> bool:
+    """Whether no time limit was reached on the way."""
+    reasons = [c.reason for t in result.theorems for c in t.claims] + [a.reason for a in evidence.agreement.values()]
+    return not any(word in reason for reason in reasons if reason for word in _TIMES_UP)
+
+
+def _keys(theory: Theory, formats: Sequence[str], timeout: float, index: bool) -> dict[str, str]:
+    """For each format, and for the entry in the list, the digest of all that it depends on."""
+    common = {
+        "texts": _texts(theory),
+        "source": source_of(theory),
+        "timeout": timeout,
+        "index": index,
+        "package": digest_of_files(PACKAGE, suffixes=(".py",)),
+        "templates": digest_of_files(template_dir()),
+    }
+    return {name: key_of(what=name, **common, **_where()) for name in ("entry", *formats)}
+
+
+def _where() -> dict[str, Any]:
+    return {"surroundings": dict(surroundings())}
+
+
+def _texts(theory: Theory) -> list[list[Any]]:
+    """The theory's name and text, and those of all that it imports."""
+    return [[theory.name, theory.text], *(_texts(item.theory) for item in theory.imports)]
 
 
 def write_report(
@@ -27,80 +128,32 @@ def write_report(
     formats: Sequence[str],
     folder: Path,
     tell: Callable[[str], None] = lambda _: None,
-    index: bool = False,
 ) -> tuple[Document, list[Path]]:
-    """Write a theory's report in these formats. Returns what was written: the document and its files.
-
-    `index` says that a list of all reports will lie beside it.
-    """
+    """Write the report of what was checked in these formats. Returns the document and its files."""
     made = document(result, gather(result, tell))
-    tell(f"{result.theory.name}: writing")
     files: list[Path] = []
     for form in formats:
-        path = folder / f"{made.name}.{form}"
-        if form == "pdf":
-            write_bytes(path, pdf(render(made, "tex")))
-        else:
-            write_text(path, render(made, form, index))
-        files.append(path)
+        text = _rendered(made, form, False)
+        files.append(folder / f"{made.name}.{form}")
+        write_bytes(files[-1], base64.b64decode(text) if form == "pdf" else text.encode())
     return made, files
 
 
-def write_index(documents: Sequence[Document], formats: Sequence[str], folder: Path) -> list[Path]:
+def write_index(entries: Sequence[Entry], formats: Sequence[str], folder: Path, store: Store) -> list[Path]:
     """Write the lists of all reports: Markdown, and HTML where the reports are HTML."""
     paths = [folder / f"index.{form}" for form in ("md", "html") if form == "md" or form in formats]
+    package, templates = digest_of_files(PACKAGE, suffixes=(".py",)), digest_of_files(template_dir())
     for path in paths:
-        write_text(path, render_index(tuple(documents), path.suffix[1:]))
+        form = path.suffix[1:]
+        key = key_of(index=plain(tuple(entries)), form=form, package=package, templates=templates, **_where())
+        text = store.get(key)
+        if text is None:
+            from derive.report.render import render_index
+
+            text = render_index(tuple(entries), form)
+            store.put(key, text)
+        write_text(path, text)
     return paths
 
 
-def write_text(path: Path, text: str) -> None:
-    write_bytes(path, text.encode())
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Put the content where the path says, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def pdf(tex: str) -> bytes:
-    """The LaTeX text typeset by pdflatex, which may neither run programs nor read or write elsewhere."""
-    program = shutil.which("pdflatex")
-    if program is None:
-        raise MissingTool("PDF needs pdflatex (Debian: texlive-latex-base and lmodern); the .tex file needs nothing")
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "report.tex").write_text(tex, encoding="utf-8")
-        environment = os.environ | {
-            "openin_any": "p",
-            "openout_any": "p",
-            "SOURCE_DATE_EPOCH": "0",
-            "FORCE_SOURCE_DATE": "1",
-        }
-        command = [program, "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "report.tex"]
-        for _ in range(2):  # tables find their widths in the second run
-            run = subprocess.run(
-                command,
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_PDF_SECONDS,
-            )
-            if run.returncode:
-                raise RuntimeError("pdflatex: " + run.stdout.decode(errors="replace")[-2000:])
-        return (Path(folder) / "report.pdf").read_bytes()
+__all__ = ["FORMATS", "MissingTool", "pdf", "report_theory", "write_index", "write_report", "write_text"]
