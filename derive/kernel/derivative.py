@@ -116,7 +116,9 @@ def differentiate(nf: Normal, term: Term, entry: Term) -> Term:
             return one(rename_bound(t, entry.letters))
         if op == "sum":
             return over("sum", d(args[0]), *t.bound, where=args[1])
-        if op == "prod" and len(t.bound) == 1:
+        if op == "prod":
+            if len(t.bound) > 1:  # one product inside the other
+                return one(over("prod", over("prod", args[0], *t.bound[1:], where=args[1]), t.bound[0]))
             (k,) = t.bound
             other = fresh(k, t.letters | args[0].letters | args[1].letters | entry.letters)
             rest, chosen = (substitute(a, {k: other}) for a in args)

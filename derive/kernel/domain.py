@@ -251,6 +251,8 @@ def integral(nf: Normal, term: Term) -> bool:
         return whole and term.value not in nf.loose
     if term.op in ("add", "mul", "neg"):
         return all(integral(nf, a) for a in term.args)
+    if term.op == "sum":
+        return integral(nf, term.args[0])
     return False
 
 

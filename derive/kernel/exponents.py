@@ -45,6 +45,8 @@ def integral(nf: Normal, exponent: Poly) -> bool:
 def _whole(nf: Normal, atom: Term) -> bool:
     if atom.op in INDICES or atom.op in ("size", "delta", "where"):
         return True  # a `where` that is an atom is 0 or 1
+    if atom.op == "sum":
+        return integral(nf, nf.poly(atom.args[0]))
     declaration = nf.context.declarations.get(atom.value) if atom.op == "var" else None
     if declaration is None or atom.value in nf.loose:
         return False

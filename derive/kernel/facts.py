@@ -5,11 +5,13 @@ Methods of `Normal`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product as cartesian
 from typing import TYPE_CHECKING
 
 from derive.kernel import moments
+from derive.kernel.exponents import square_root
 from derive.kernel.poly import (
     INDICES,
     PIECEWISE,
@@ -34,6 +36,7 @@ from derive.kernel.signs import (
     order_part,
     shifted_sizes,
     sign,
+    sign_of,
     split,
 )
 from derive.term import (
@@ -152,13 +155,25 @@ def record(self: Normal, fact: Fact) -> None:
         for scale in sorted(scales | {-scale for scale in scales}):
             seen = known if scale > 0 else mul_signs(known, NEG)
             self.note(Fact(self.term(scaled(form, scale)), seen, fact.letters, fact.guards, fact.source))
-    if len(poly) == 1 and not fact.signs & ZERO:
-        mono = next(iter(poly))
+    if len(poly) == 1:
+        ((mono, c),) = poly.items()
         for a, e in mono:
-            if isinstance(e, Term):  # 0 to a power that may be 0 is 1
-                continue
-            alone = len(mono) == 1 and isinstance(e, int) and e % 2 and poly[mono] > 0
-            self.note(Fact(a, fact.signs if alone else NEG | POS, fact.letters, fact.guards, fact.source))
+            if len(mono) == 1 and isinstance(e, int) and e % 2:  # an odd power has the sign of its base
+                self.note(Fact(a, mul_signs(fact.signs, sign_of(c)), fact.letters, fact.guards, fact.source))
+            elif not fact.signs & ZERO and not isinstance(e, Term):  # 0 to a power that may be 0 is 1
+                self.note(Fact(a, NEG | POS, fact.letters, fact.guards, fact.source))
+    if not fact.signs & ZERO:
+        for base in self.bases(fact.term, poly):
+            self.record(Fact(base, NEG | POS, fact.letters, fact.guards, fact.source))
+
+
+def bases(self: Normal, term: Term, poly: Poly) -> Iterator[Term]:
+    """What is 0 exactly where the term is: u for |u|, and for a square that is written out."""
+    if term.op == "fn" and term.value == "abs":
+        yield term.args[0]
+    root = square_root(self, poly)
+    if root is not None:
+        yield self.term(root[1])
 
 
 def note(self: Normal, fact: Fact) -> None:

@@ -139,7 +139,7 @@ def exp(self: Normal, u: Poly) -> Poly:
 def _product(self: Normal, mono: Mono) -> tuple[Poly, Mono] | None:
     """For a sum of c_k log u_k with u_k > 0, times what is free of k: the product of u_k^c_k, and the rest."""
     for a, e in mono:
-        if a.op != "sum" or e != 1 or len(a.bound) != 1:
+        if a.op != "sum" or e != 1:
             continue
         factors = a.args[0].args if a.args[0].op == "mul" else (a.args[0],)
         logs = [t for t in factors if t.op == "fn" and t.value == "log"]

@@ -493,8 +493,9 @@ class Normal:
                 return result
             elif a.op == "fn" and a.value == "sin" and isinstance(e, int) and e >= 2:
                 rest = frozenset(mono - {(a, e)} | ({(a, e - 2)} if e > 2 else set()))
-                cos2: Poly = {UNIT: 1, frozenset({(fn("cos", a.args[0]), 2)}): -1}
-                return self.mul(self.finish(rest), cos2)
+                # cos(x)**2 by its own laws: where it is written with cos(2x), so is sin(x)**2.
+                sin2 = add_to({UNIT: 1}, self.finish(frozenset({(fn("cos", a.args[0]), 2)})), -1)
+                return self.mul(self.finish(rest), sin2)
             elif a.op == "fn" and a.value == "abs" and isinstance(e, int):
                 base = self.power(self.poly(a.args[0]), {UNIT: e})  # |u|^e is u^e times the sign of u, for odd e
                 flat = base if e % 2 == 0 else self.mul(base, self.sided(self.poly(a.args[0])))
@@ -527,6 +528,7 @@ class Normal:
     contradicted = known.contradicted
     forget = known.forget
     record = known.record
+    bases = known.bases
     note = known.note
     order_facts = known.order_facts
     least = known.least

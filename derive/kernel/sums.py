@@ -14,9 +14,10 @@ from itertools import product as cartesian
 from math import comb
 from typing import TYPE_CHECKING
 
-from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, key, leading, magnitude, mono_key, scaled
+from derive.kernel.exponents import integral
+from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, key, leading, letter_key, magnitude, mono_key, scaled
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import POS, ZERO, sign
+from derive.kernel.signs import NEG, POS, ZERO, sign
 from derive.term import (
     FALSE,
     ONE,
@@ -313,26 +314,55 @@ def product_over(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Ter
         return {UNIT: 1}
     if not body and filter_ is TRUE:
         return {}
-    if len(body) == 1 and len(letters) == 1:
+    if len(letters) > 1:
+        return _product_of_products(nf, letters, body, filter_)
+    (k,) = letters
+    how_many = nf.poly(over("sum", ONE, k, where=filter_))
+    if len(body) == 1:
         ((mono, c),) = body.items()
-        (k,) = letters
         if not any(isinstance(e, Term) and k in e.letters for _, e in mono):
-            how_many = nf.poly(over("sum", ONE, k, where=filter_))
-            result: Poly = {UNIT: 1} if c == 1 else nf.power({UNIT: c}, how_many)
+            result = _equal_factors(nf, k, {UNIT: c}, how_many, filter_)
             for a, e in mono:
-                exponent = nf.poly(e) if isinstance(e, Term) else {UNIT: e}
-                if k not in a.letters:
-                    part = nf.power(nf.poly(a), nf.mul(exponent, how_many))
-                elif a.op == "fn" and a.value == "exp":
-                    part = nf.power(nf.exp(nf.poly(over("sum", a.args[0], k, where=filter_))), exponent)
-                else:
-                    part = nf.power(_product_atom(nf, k, a, filter_), exponent)
-                result = nf.mul(result, part)
+                result = nf.mul(result, _power_product(nf, k, a, e, how_many, filter_))
             return result
-    if len(letters) == 1:
-        return _product_atom(nf, letters[0], nf.term(body), filter_)
-    bound, inner, condition = _canonical_binder(nf, letters, nf.term(body), filter_)
-    return nf.atom(make("prod", (inner, condition), None, bound))
+    if not any(k in letters_of(p) for m in body for p in m):
+        return _equal_factors(nf, k, body, how_many, filter_)
+    content, rest = nf.content(body)
+    if content:  # the factor that all terms have
+        return nf.mul(product_over(nf, letters, {content: 1}, filter_), product_over(nf, letters, rest, filter_))
+    return _product_atom(nf, k, nf.term(body), filter_)
+
+
+def _product_of_products(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Term) -> Poly:
+    """A product over several letters, one inside the other."""
+    (k, *rest), parts = letters, filter_.args if filter_.op == "and" else (filter_,)
+    outside = both(*(p for p in parts if p.letters.isdisjoint(rest)))
+    inside = both(*(p for p in parts if not p.letters.isdisjoint(rest)))
+    return product_over(nf, (k,), product_over(nf, tuple(rest), body, inside), outside)
+
+
+def _equal_factors(nf: Normal, k: Term, factor: Poly, how_many: Poly, filter_: Term) -> Poly:
+    """The product of a factor free of the letter: a power, if no count that is not seen to be an integer is odd."""
+    if factor == {UNIT: 1} or integral(nf, how_many) or sign(nf, term := nf.term(factor)) == POS:
+        return nf.power(factor, how_many)
+    return _product_atom(nf, k, term, filter_)
+
+
+def _power_product(nf: Normal, k: Term, a: Term, e: Exponent, how_many: Poly, filter_: Term) -> Poly:
+    """The product of a^e, its exponent free of the letter."""
+    exponent = nf.poly(e) if isinstance(e, Term) else {UNIT: e}
+    whole = integral(nf, exponent)
+    powered = a.op == "pow" and k not in a.args[1].letters and sign(nf, a.args[0]) != POS
+    if whole and powered and integral(nf, power := nf.poly(a.args[1])):
+        a, exponent = a.args[0], nf.mul(power, exponent)
+    if k not in a.letters:
+        if (whole and integral(nf, how_many)) or sign(nf, a) == POS:
+            return nf.power(nf.poly(a), nf.mul(exponent, how_many))
+    elif a.op == "fn" and a.value == "exp":
+        return nf.power(nf.exp(nf.poly(over("sum", a.args[0], k, where=filter_))), exponent)
+    elif whole or not sign(nf, a) & NEG:  # sqrt(a) sqrt(b) is not sqrt(a b) below 0
+        return nf.power(_product_atom(nf, k, a, filter_), exponent)
+    return _product_atom(nf, k, nf.term({frozenset({(a, e)}): 1}), filter_)
 
 
 def _product_atom(nf: Normal, k: Term, factor: Term, filter_: Term) -> Poly:
@@ -354,8 +384,22 @@ def _product_atom(nf: Normal, k: Term, factor: Term, filter_: Term) -> Poly:
         once = nf.mul(taken, nf.power(nf.poly(there), {UNIT: -1 if part.value == "!=" else 1}))
         change = add_to(add_to(dict(once), {UNIT: 1}), taken, -1)
         return nf.mul(_product_atom(nf, k, factor, both(*left, *strict)), change)
+    one = _closed_product(nf, k, factor, filter_)
+    if factor.op != "prod" or len(factor.bound) > 1:
+        return nf.atom(one)
+    # Of two products, the one that comes first in the order of terms stands inside.
+    (j,) = unused(nf, factor.bound, factor.letters | filter_.letters | {k})
+    body, condition = (substitute(a, {factor.bound[0]: j}) for a in factor.args)
+    parts = [p for f in (filter_, condition) for p in (f.args if f.op == "and" else (f,))]
+    outside = both(*(p for p in parts if k not in p.letters))
+    inside = both(*(p for p in parts if k in p.letters))
+    within = nf.canonical(_closed_product(nf, k, body, inside))
+    return nf.atom(min(one, _closed_product(nf, j, within, outside), key=key) if within.op == "prod" else one)
+
+
+def _closed_product(nf: Normal, k: Term, factor: Term, filter_: Term) -> Term:
     bound, inner, condition = _canonical_binder(nf, (k,), factor, filter_)
-    return nf.atom(make("prod", (inner, condition), None, bound))
+    return make("prod", (inner, condition), None, bound)
 
 
 def _canonical_binder(
@@ -369,6 +413,8 @@ def _canonical_binder(
     if condition.op in ("cmp", "and", "or") and condition is not TRUE:
         # Filters that mean the same meet in the polynomial of their indicator.
         condition = cmp(">", nf.term(nf.condition(condition)), NOUGHT) if _wants_form(condition) else condition
+    if condition.op == "cmp" and condition.value == "!=":
+        condition = cmp("!=", *sorted(condition.args, key=letter_key))
     return bound, nf.canonical(substitute(body, mapping)), condition
 
 
