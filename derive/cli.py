@@ -276,12 +276,13 @@ def report(names: tuple[str, ...], formats: str, out: Path, open_: bool, no_cach
 @derive.command()
 @click.argument("name", metavar="NAME.QUANTITY")
 @click.option("--vjp", "wrt", metavar="X", help="A cotangent times the derivative by X, instead of the quantity.")
-@click.option("--backend", default="numpy", show_default=True, metavar="NAME")
+@click.option("--backend", default="numpy", show_default=True, metavar="NAME", help="The language of the code.")
 @time_limit
 def code(name: str, wrt: str | None, backend: str, timeout: float) -> int:
-    """Source code of a definition, or of a theorem's right side: ready to paste, and nothing but NumPy is imported.
+    """Source code of a definition, or of a theorem's right side: ready to paste, with nothing of derive in it.
 
-    The theorem that code rests on is checked; the exit status and stderr tell where it is not proved.
+    Backends are numpy, which imports NumPy alone, and js, which imports nothing. The theorems that the code rests on
+    are checked; its heading, the exit status and stderr tell where one is not proved.
     """
     from derive.cli_code import BACKENDS, Refused, code_of
 
@@ -293,20 +294,19 @@ def code(name: str, wrt: str | None, backend: str, timeout: float) -> int:
         _complain(theory)
         return BAD_INPUT
     try:
-        found = code_of(theory, quantity, wrt)
+        found = code_of(theory, quantity, wrt, backend)
     except KeyError as problem:
         raise click.UsageError(problem.args[0]) from None
     except Refused as why:
         raise Failure(str(why), OPEN) from None
-    click.echo(found.source, nl=False)
-    if found.theorem is None:
-        return ALL_PROVED
     with _progress() as tell:
-        result = _checked(found.owner, timeout, tell, found.theorem)
-    verdict = result.theorems[0].verdict
-    if verdict != "proved":
-        click.echo(f"warning: the code rests on {found.owner.name}.{found.theorem}, which is {verdict}", err=True)
-    return _status([result])
+        results = [_checked(owner, timeout, tell, theorem) for owner, theorem in found.rests_on]
+    click.echo(found.source(results), nl=False)
+    for result, (owner, theorem) in zip(results, found.rests_on, strict=True):
+        verdict = result.theorems[0].verdict
+        if verdict != "proved":
+            click.echo(f"warning: the code rests on {owner.name}.{theorem}, which is {verdict}", err=True)
+    return _status(results) if results else ALL_PROVED
 
 
 @derive.command()

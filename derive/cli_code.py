@@ -1,16 +1,30 @@
-"""`derive code`: the source of a quantity, and the theorem that it rests on."""
+"""`derive code`: the source of a quantity, and the theorems that it rests on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from derive.language import load
 from derive.language.theory import Theory
 
 if TYPE_CHECKING:
     from derive.codegen import Quantity
+    from derive.engine.verdict import TheoryResult
 
-BACKENDS = ("numpy",)
+
+def _numpy(quantity: Quantity) -> str:
+    return quantity.compile().source
+
+
+def _js(quantity: Quantity) -> str:
+    from derive.codegen import javascript
+
+    return javascript(quantity)
+
+
+BACKENDS: dict[str, Callable[[Quantity], str]] = {"numpy": _numpy, "js": _js}
 
 
 class Refused(Exception):
@@ -19,14 +33,19 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Code:
-    """Source code; `theorem` of `owner` is what must be proved for it to be right, None for a plain definition."""
+    """What is to be written; `rests_on` are the theorems that must be proved for it to be right: of it, of its form."""
 
-    source: str
-    owner: Theory
-    theorem: str | None
+    quantity: Quantity
+    backend: str
+    rests_on: tuple[tuple[Theory, str], ...]
+
+    def source(self, results: Sequence[TheoryResult] = ()) -> str:
+        """The source, with what was found of the theorems in its heading."""
+        notes = tuple(line for result in results for line in _notes(result))
+        return BACKENDS[self.backend](replace(self.quantity, notes=notes))
 
 
-def code_of(theory: Theory, name: str | None, wrt: str | None = None) -> Code:
+def code_of(theory: Theory, name: str | None, wrt: str | None = None, backend: str = "numpy") -> Code:
     """The code of a named quantity, or of its reverse mode by a variable. KeyError where there is no such name."""
     from derive.codegen import CodegenError, quantity, reverse_mode
 
@@ -34,8 +53,9 @@ def code_of(theory: Theory, name: str | None, wrt: str | None = None) -> Code:
         raise KeyError(f"{theory.name} has no variable {wrt!r}; there are {', '.join(theory.declarations)}")
     try:
         found = quantity(theory, name or "") if wrt is None else reverse_mode(theory, _definition(theory, name), wrt)
-        owner, theorem = _behind(theory, found)
-        return Code(found.compile().source, owner, theorem)
+        code = Code(found, backend, _behind(theory, found))
+        code.source()
+        return code
     except CodegenError as why:
         raise Refused(str(why)) from None
     except KeyError:
@@ -50,11 +70,23 @@ def _definition(theory: Theory, name: str | None) -> str:
     return name
 
 
-def _behind(theory: Theory, found: Quantity) -> tuple[Theory, str | None]:
-    """The theorem that the quantity is taken from."""
+def _behind(theory: Theory, found: Quantity) -> tuple[tuple[Theory, str], ...]:
+    """The theorem that the quantity is taken from, and those of its stable form."""
     from derive.codegen.quantities import theorems
 
-    for owner, theorem in theorems(theory):
-        if found.title == f"{owner.name}.{theorem.name}":
-            return owner, theorem.name
-    return theory, None
+    own = [(owner, t.name) for owner, t in theorems(theory) if found.title == f"{owner.name}.{t.name}"][:1]
+    forms = dict.fromkeys(r.theorem for r in found.plan().rewrites)
+    own_name = found.title if own else None
+    others = [form.rpartition(".") for form in forms if form != own_name]
+    return (*own, *((load(source), name) for source, _, name in others))
+
+
+def _notes(result: TheoryResult) -> list[str]:
+    """Lines that name a theorem, its verdict, and the digests that its claims have in a certificate."""
+    from derive.engine.certify import certificate_of
+
+    (checked,) = result.theorems
+    (theorem,) = certificate_of(result)["theorems"]
+    digests = [f"    sha256 {claim['digest']}" for claim in theorem["claims"]]
+    about = f"Theorem {result.theory.name}.{checked.theorem.name}: {checked.verdict}"
+    return [f"{about}, certificate", *digests] if digests else [about]

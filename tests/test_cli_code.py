@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -77,12 +79,38 @@ def test_code_that_rests_on_a_theorem_which_is_not_proved_says_so(derive: Derive
     assert derive("code", f"{theory(WRONG)}.open_", "--timeout", 3).status in (1, 4)
 
 
-@pytest.mark.parametrize("backend", ["torch", "jax", "js", "cobol"])
+@pytest.mark.parametrize("backend", ["numpy", "js"])
+def test_heading_holds_the_digests_of_the_certificate(derive: Derive, tmp_path: Path, backend: str) -> None:
+    source = derive("code", "softmax.s", "--vjp", "z", "--backend", backend).out
+    assert derive("check", "softmax", "--certificate", tmp_path).status == 0
+    certificate = json.loads((tmp_path / "softmax.json").read_text(encoding="utf-8"))
+    for name in ("vjp", "shift"):
+        assert f"Theorem softmax.{name}: proved, certificate" in source
+        (theorem,) = (t for t in certificate["theorems"] if t["name"] == name)
+        assert all(f"sha256 {claim['digest']}" in source for claim in theorem["claims"])
+    assert source.count("sha256") == 2
+
+
+def test_heading_of_what_is_not_proved_holds_no_digest(derive: Derive, theory: Write) -> None:
+    run = derive("code", f"{theory(WRONG)}.s", "--vjp", "z", "--timeout", 5)
+    assert "Theorem mine.vjp: refuted\n" in run.out
+    assert run.out.count("sha256") == 1  # of softmax.shift
+
+
+def test_js_is_one_module_without_imports(derive: Derive) -> None:
+    run = derive("code", "attention.dQ", "--backend", "js")
+    assert (run.status, run.err) == (0, "")
+    assert run.out.count("export function") == 1
+    assert "export function dQ(Q, K, V, dO) {" in run.out
+    assert not re.search(r"\bimport\b|\brequire\b|\beval\b", run.out)
+
+
+@pytest.mark.parametrize("backend", ["fortran", "cobol"])
 def test_other_backends_are_missing_tools(derive: Derive, backend: str) -> None:
     run = derive("code", "softmax.s", "--backend", backend)
     assert (run.status, run.out) == (5, "")
     assert f"no backend '{backend}'" in run.err
-    assert "numpy" in run.err
+    assert "numpy, js" in run.err
 
 
 @pytest.mark.parametrize(
@@ -102,10 +130,11 @@ def test_what_has_no_code_is_told(derive: Derive, arguments: list[str], status: 
     assert told in run.err
 
 
-def test_what_cannot_be_vectorised_is_refused_by_name(derive: Derive, theory: Write) -> None:
+@pytest.mark.parametrize("backend", ["numpy", "js"])
+def test_what_cannot_be_vectorised_is_refused_by_name(derive: Derive, theory: Write, backend: str) -> None:
     path = theory(
         '"""A limit."""\nx: real\nf = limit(exp(-x*x/T)/T, T, 0, "+")\n'.replace("x: real", "x: real\nT: real")
     )
-    run = derive("code", f"{path}.f")
+    run = derive("code", f"{path}.f", "--backend", backend)
     assert (run.status, run.out) == (4, "")
     assert "limit" in run.err

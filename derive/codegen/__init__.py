@@ -1,5 +1,6 @@
-"""Terms to vectorised NumPy functions."""
+"""Terms to vectorised NumPy functions, and to the same for other backends."""
 
+from derive.codegen.js import javascript
 from derive.codegen.quantities import compile_quantity, compile_side, quantity, reverse_mode, side_of, vjp
 from derive.codegen.source import Argument, Compiled, Quantity, compile_term
 from derive.codegen.value import CodegenError
@@ -12,6 +13,7 @@ __all__ = [
     "compile_quantity",
     "compile_side",
     "compile_term",
+    "javascript",
     "quantity",
     "reverse_mode",
     "side_of",

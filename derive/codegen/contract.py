@@ -21,17 +21,18 @@ class Factors:
     negative: bool
 
 
-def _read(term: Term) -> Factors:
+def read(term: Term) -> Factors:
+    """The factors of a term; one that is no product is its own factor."""
     if term.op == "neg":
-        inner = _read(term.args[0])
+        inner = read(term.args[0])
         return Factors(inner.above, inner.below, not inner.negative)
     if term.op == "mul":
-        parts = [_read(a) for a in term.args]
+        parts = [read(a) for a in term.args]
         above = tuple(t for p in parts for t in p.above)
         below = tuple(t for p in parts for t in p.below)
         return Factors(above, below, sum(p.negative for p in parts) % 2 == 1)
     if term.op == "div":
-        inner = _read(term.args[0])
+        inner = read(term.args[0])
         return Factors(inner.above, (*inner.below, term.args[1]), inner.negative)
     return Factors((term,), (), False)
 
@@ -42,7 +43,7 @@ def factors_of(body: Term, bound: tuple[Term, ...], condition: Term) -> Factors 
     It saves work where a factor does not depend on a bound letter, or where the factors together have more letters than
     any one of them.
     """
-    factors = _read(body)
+    factors = read(body)
     inside = [t for t in factors.above if not t.letters.isdisjoint(bound)]
     below = [t for t in factors.below if not t.letters.isdisjoint(bound)]
     letters = [t.letters for t in inside + below] + ([condition.letters] if condition is not TRUE else [])
@@ -56,7 +57,7 @@ def summed_product(emitter: Emitter, term: Term) -> Value:
     """sum(f1 * f2 * … for the bound letters): factors free of them outside, the others contracted letter by letter."""
     from derive.codegen import ops
 
-    factors = _read(term.args[0])
+    factors = read(term.args[0])
     condition, bound = term.args[1], frozenset(term.bound)
     inner = [t for t in factors.above if not t.letters.isdisjoint(bound)]
     outer = [t for t in factors.above if t.letters.isdisjoint(bound)]

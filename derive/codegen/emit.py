@@ -45,6 +45,23 @@ def canonical(term: Term, fixed: frozenset[Term]) -> tuple[Term, tuple[Term, ...
     return substitute(term, {k: index(f"#{p}", k.value[1]) for p, k in enumerate(free)}), free
 
 
+def repeated(terms: Iterable[Term], fixed: frozenset[Term]) -> frozenset[object]:
+    """The subexpressions of the terms, up to the names of letters, that are costly and occur more than once."""
+    seen: set[object] = set()
+    twice: set[object] = set()
+    stack = list(terms)
+    while stack:
+        term = stack.pop()
+        if term.op in COSTLY:
+            key = alpha(canonical(term, fixed)[0])
+            if key in seen:
+                twice.add(key)
+                continue
+            seen.add(key)
+        stack.extend(a for a in term.args if a is not TRUE)
+    return frozenset(twice)
+
+
 class Emitter:
     """Collects the statements of one function body.
 
@@ -191,20 +208,8 @@ class Emitter:
         return name
 
     def share(self, terms: Iterable[Term]) -> None:
-        """Note which subexpressions of the terms, up to the names of letters, occur more than once."""
-        seen: set[object] = set()
-        twice: set[object] = set()
-        stack = list(terms)
-        while stack:
-            term = stack.pop()
-            if term.op in COSTLY:
-                key = alpha(canonical(term, self.fixed)[0])
-                if key in seen:
-                    twice.add(key)
-                    continue
-                seen.add(key)
-            stack.extend(a for a in term.args if a is not TRUE)
-        self._shared = frozenset(twice)
+        """Note which subexpressions of the terms get a name."""
+        self._shared = repeated(terms, self.fixed)
 
     def fitted(self, values: list[Value], width: int = WIDTH) -> list[Value]:
         """The values, the longest under names of their own until the texts together are short enough for a line."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 from typing import Any
 
 from derive.codegen.emit import Emitter
+from derive.codegen.heading import heading, printable
 from derive.codegen.helpers import SNIPPETS
 from derive.codegen.prepare import prepared, reachable
 from derive.codegen.stable import Rewrite, stabilised
 from derive.codegen.value import CodegenError, Value, aligned
-from derive.kernel.context import Context, Declaration, Definition
+from derive.kernel.context import Context
 from derive.language.printer import to_text
 from derive.term import Term, subterms
 
@@ -58,7 +58,7 @@ class Quantity:
 
     `letters` are the axes of the result, in that order; `fixed` letters become integer arguments. Variables named in
     `first` come first, those in `also` are arguments even where the term does not hold them. `formula` is what the
-    docstring shows, by default the term; `given` are hypotheses that the docstring names.
+    docstring shows, by default the term; `given` are hypotheses that the docstring names; `notes` are lines at its end.
     """
 
     name: str
@@ -71,9 +71,10 @@ class Quantity:
     title: str = ""
     formula: str = ""
     given: tuple[Term, ...] = ()
+    notes: tuple[str, ...] = ()
 
-    def compile(self, stable: bool = True) -> Compiled:
-        """The quantity as a vectorised NumPy function. Raises CodegenError, by name, for what cannot be vectorised."""
+    def plan(self, stable: bool = True, reserved: frozenset[str] = RESERVED) -> Plan:
+        """What any language's code is written from. Raises CodegenError for what has no array form."""
         if not self.name.isidentifier():
             raise CodegenError(f"a function cannot be called {self.name!r}")
         formula = self.formula or to_text(self.term)
@@ -82,9 +83,39 @@ class Quantity:
         missing = term.letters - set(self.letters) - set(self.fixed)
         if missing:
             raise CodegenError(f"no axis for the letter {sorted(k.value[0] for k in missing)[0]} in {formula}")
-        arguments = _arguments(self, term, context)
-        source = _Writer(self, term, context, arguments).module(formula, rewrites)
-        return Compiled(self.name, formula, source, arguments, self.letters, rewrites, _function(source, self.name))
+        return Plan(self, formula, term, context, rewrites, _arguments(self, term, context, reserved), reserved)
+
+    def compile(self, stable: bool = True) -> Compiled:
+        """The quantity as a vectorised NumPy function. Raises CodegenError, by name, for what cannot be vectorised."""
+        plan = self.plan(stable)
+        source = _Writer(plan).module(heading(plan))
+        function = _function(source, self.name)
+        return Compiled(self.name, plan.formula, source, plan.arguments, self.letters, plan.rewrites, function)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A quantity made ready for code: stable forms put in, derivatives carried out, the arguments known."""
+
+    quantity: Quantity
+    formula: str
+    term: Term
+    context: Context
+    rewrites: tuple[Rewrite, ...]
+    arguments: tuple[Argument, ...]
+    reserved: frozenset[str]  # names that mean something in the language of the code
+
+    @property
+    def bodies(self) -> list[Term]:
+        """The term and the bodies of the definitions that it rests on."""
+        return [self.term, *(d.body for d in reachable(self.term, self.context))]
+
+    def parameters(self) -> dict[str, str]:
+        """The name in the code of each name of the theory."""
+        context = self.context
+        known = {*context.declarations, *context.definitions, *context.axes}
+        known |= {k.value[0] for k in self.quantity.fixed}
+        return {n: parameter(n, known, self.reserved) for n in known}
 
 
 def compile_term(
@@ -105,11 +136,6 @@ def compile_term(
     return Quantity(name, term, context, letters, fixed).compile(stable)
 
 
-def _equation(definition: Definition) -> str:
-    letters = ", ".join(k.value[0] for k in definition.letters)
-    return f"{definition.name}{f'[{letters}]' if letters else ''} = {to_text(definition.body)}"
-
-
 def _function(source: str, name: str) -> Any:
     """The function that the source defines. The source is ours: of a user's text it holds names and numbers only."""
     namespace: dict[str, Any] = {}
@@ -117,31 +143,30 @@ def _function(source: str, name: str) -> Any:
     return namespace[name]
 
 
-def _arguments(q: Quantity, term: Term, context: Context) -> tuple[Argument, ...]:
+def _arguments(q: Quantity, term: Term, context: Context, reserved: frozenset[str]) -> tuple[Argument, ...]:
     """The arrays in order of declaration, then the fixed indices, then the sizes that no array shows."""
     bodies = [term, *(d.body for d in reachable(term, context))]
     parts = {t for b in bodies for t in subterms(b)}
     names = {n for b in bodies for n in b.names} | set(q.also)
     order = [*q.first, *(n for n in context.declarations if n in names and n not in q.first)]
     known = {*context.declarations, *context.definitions, *context.axes}
-    arrays = [_argument(context.declarations[n], known) for n in order]
-    indices = [
-        Argument(k.value[0], _parameter(k.value[0], known), "index", (), k.value[1]) for k in q.fixed if k in parts
-    ]
+
+    def argument(name: str, kind: str, axes: tuple[str, ...] = (), over: str | None = None) -> Argument:
+        return Argument(name, parameter(name, known, reserved), kind, axes, over)
+
+    declared = [context.declarations[n] for n in order]
+    arrays = [argument(d.name, d.kind, d.axes, d.over) for d in declared]
+    indices = [argument(k.value[0], "index", (), k.value[1]) for k in q.fixed if k in parts]
     needed = {k.value[1] for t in parts for k in (*t.bound, *t.letters) if k not in q.fixed}
     needed |= {t.value for t in parts if t.op == "size"} | {k.value[1] for k in q.letters} | {a.over for a in indices}
     read = {axis for a in arrays for axis in a.axes}
-    sizes = [Argument(axis, _parameter(axis, known), "size") for axis in context.axes if axis in needed - read]
+    sizes = [argument(axis, "size") for axis in context.axes if axis in needed - read]
     return (*arrays, *indices, *sizes)
 
 
-def _argument(declaration: Declaration, known: set[str]) -> Argument:
-    d = declaration
-    return Argument(d.name, _parameter(d.name, known), d.kind, d.axes, d.over)
-
-
-def _parameter(name: str, known: set[str]) -> str:
-    while name in RESERVED or (name.endswith("_") and name in known and name.rstrip("_") in RESERVED):
+def parameter(name: str, known: set[str], reserved: frozenset[str] = RESERVED) -> str:
+    """The name, with an underscore behind it where it is reserved."""
+    while name in reserved or (name.endswith("_") and name in known and name.rstrip("_") in reserved):
         name += "_"
     return name
 
@@ -149,21 +174,20 @@ def _parameter(name: str, known: set[str]) -> str:
 class _Writer:
     """Writes the module for one term."""
 
-    def __init__(self, q: Quantity, term: Term, context: Context, arguments: tuple[Argument, ...]):
-        self.quantity, self.term, self.context, self.arguments = q, term, context, arguments
-        self.bodies = [term, *(d.body for d in reachable(term, context))]
-        known = {*context.declarations, *context.definitions, *context.axes, *(k.value[0] for k in q.fixed)}
-        parameters = {n: _parameter(n, known) for n in known}
-        self.emitter = Emitter(context, q.fixed, parameters, {*parameters.values(), *RESERVED})
+    def __init__(self, plan: Plan):
+        self.quantity, self.term, self.context = plan.quantity, plan.term, plan.context
+        self.bodies, self.arguments, parameters = plan.bodies, plan.arguments, plan.parameters()
+        arguments = plan.arguments
+        self.emitter = Emitter(self.context, plan.quantity.fixed, parameters, {*parameters.values(), *RESERVED})
         self.arrays = [a for a in arguments if a.kind not in ("size", "index")]
         self.indices = [a for a in arguments if a.kind == "index"]
         self.sizes = [a for a in arguments if a.kind == "size"]
 
-    def module(self, formula: str, rewrites: tuple[Rewrite, ...]) -> str:
-        """The source of the module."""
+    def module(self, text: list[str]) -> str:
+        """The source of the module; `text` is its docstring."""
         body = self._body()
         signature = f"def {self.quantity.name}({', '.join(a.parameter for a in self.arguments)}):"
-        function = "\n".join([signature, *_indented([*self._docstring(formula, rewrites), *self._head(), *body])])
+        function = "\n".join([signature, *_indented([*docstring(text), *self._head(), *body])])
         snippets = [SNIPPETS[key].strip().replace(key, own) for key, own in sorted(self.emitter.helpers.items())]
         return "\n\n\n".join(["import numpy as np", *snippets, function]) + "\n"
 
@@ -247,33 +271,6 @@ class _Writer:
         letters = {k.value[0] for b in self.bodies for t in subterms(b) for k in t.letters}
         return letters | {n for b in self.bodies for n in b.names}
 
-    def _docstring(self, formula: str, rewrites: tuple[Rewrite, ...]) -> list[str]:
-        q = self.quantity
-        axes = f"[{', '.join(k.value[0] for k in q.letters)}]" if q.letters else ""
-        shown = [d for d in reachable(q.term, q.context) if not (q.term.op == "def" and d.name == q.term.value)]
-        where = [line for d in reversed(shown) for line in _wrapped(f"    {_equation(d)}", 8)]
-        parts = [
-            _wrapped(f"{q.title or q.name}{axes} = {formula}"),
-            ["where", *where] if where else [],
-            [line for h in q.given for line in _wrapped(f"Holds where {to_text(h)}.")],
-            [f"{a.parameter}: {_described(a)}" for a in self.arguments]
-            + (["Leading axes of the arguments are batch axes and broadcast."] if self.arrays else []),
-            [f"Stable form: {r.formula}" for r in rewrites],
-        ]
-        return docstring([line for part in parts if part for line in ("", *part)][1:])
-
-
-def _wrapped(text: str, indent: int = 4) -> list[str]:
-    """The text in lines, the later ones indented."""
-    return textwrap.wrap(text, 100, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
-
-
-def _described(a: Argument) -> str:
-    axes = f"[{', '.join(a.axes)}]" if a.axes else ""
-    if a.kind == "size":
-        return "the size of the axis"
-    return f"index[{a.over}]{axes}" if a.kind == "index" else f"{a.kind}{axes}"
-
 
 def docstring(text: list[str]) -> list[str]:
     """The lines of a docstring literal that holds exactly this text."""
@@ -282,8 +279,7 @@ def docstring(text: list[str]) -> list[str]:
 
 
 def _escaped(line: str) -> str:
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line.replace("\\", "\\\\"))
-    return shown.replace('"', '\\"')
+    return printable(line).replace('"', '\\"')
 
 
 def _indented(lines: list[str]) -> list[str]:
