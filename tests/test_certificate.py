@@ -23,9 +23,9 @@ from typing import Any
 import pytest
 from conftest import _checked
 
-from derive.engine.certify import certificate_of
+from derive.engine.certify import certificate_of, encode
 from derive.engine.check import check_theory
-from derive.kernel.certificate import FORMAT, VERSION, Replay, decode, digest, encode, verify, verify_file
+from derive.kernel.certificate import FORMAT, VERSION, Replay, decode, digest, seal, verify, verify_file
 from derive.kernel.proof import Rejected
 from derive.language import loads
 from derive.language.loader import catalogue, load
@@ -83,7 +83,38 @@ def quotient():
 def example():
     assume(z == [0, 1])
     assert s[0] < s[1]
+
+
+def slip():
+    assert x + x == 2 * x
+    assert x + x == 3 * x
 """
+# A theory whose proofs lean on a theorem of another, and that on one of a third.
+CHAIN = {
+    "first": """
+n: axis
+u: real[n]
+v: real[n]
+
+def square():
+    assert 0 <= sum((u[k] - v[k])**2 for k in n)
+
+def unused():
+    assert sum(u[k] - u[k] for k in n) == 0
+""",
+    "second": """
+from first import n, u, v, square, unused
+
+def middle():
+    assert 2*sum(u[k]*v[k] for k in n) <= sum(u[k]**2 for k in n) + sum(v[k]**2 for k in n), by(square)
+""",
+    "third": """
+from second import n, u, v, middle
+
+def top():
+    assert 4*sum(u[k]*v[k] for k in n) <= 2*sum(u[k]**2 for k in n) + 2*sum(v[k]**2 for k in n), by(middle)
+""",
+}
 
 
 @cache
@@ -138,10 +169,12 @@ def claim_of(certificate: Any, theorem: str) -> Any:
 
 def sealed(certificate: Any) -> Any:
     """The certificate with its digests made anew."""
-    for _, claim in claims(certificate):
-        claim.pop("digest", None)
-        claim["digest"] = digest(claim)
-    certificate["sha256"] = hashlib.sha256(certificate["text"].encode("utf-8", "surrogatepass")).hexdigest()
+    for theory in (*certificate["imports"], certificate):
+        for _, claim in claims(theory):
+            claim.pop("digest", None)
+            claim["digest"] = digest(claim)
+        theory["sha256"] = hashlib.sha256(theory["text"].encode("utf-8", "surrogatepass")).hexdigest()
+    certificate["digest"] = seal(certificate)
     return certificate
 
 
@@ -366,34 +399,118 @@ def edit_law(c: Any) -> None:
     claim_of(c, "mean")["context"]["declarations"][0]["law"]["parameters"] = [["num", "0"], ["num", "2"]]
 
 
+def edit_direction(c: Any) -> None:
+    claim_of(c, "gradient")["proof"]["steps"][0]["reverse"] = True
+
+
+def edit_instance(c: Any) -> None:
+    for step in claim_of(c, "gradient")["proof"]["steps"]:
+        for use in step["uses"]:
+            use["multiplier"] = ["num", "5"]
+
+
+def edit_values(c: Any) -> None:
+    claim_of(c, "order")["proof"]["lines"][0]["values"] = [["num", "2"]]
+
+
+def edit_line_number(c: Any) -> None:
+    claim_of(c, "order")["line"] = 1
+
+
+def edit_reason(c: Any) -> None:
+    step = next(s for s in claim_of(c, "gradient")["proof"]["steps"] if s["conditions"])
+    step["conditions"][0]["reason"] = "because"
+
+
+def edit_theorem_name(c: Any) -> None:
+    c["theorems"][1]["name"] = "progress"
+
+
+def edit_verdict(c: Any) -> None:
+    c["theorems"][0]["verdict"] = "checked"
+
+
+def edit_open_claim(c: Any) -> None:
+    """The claim that is refuted is left out, and its theorem called proved."""
+    (theorem,) = (t for t in c["theorems"] if t["name"] == "slip")
+    theorem |= {"open": [], "verdict": "proved"}
+
+
+def edit_open_statement(c: Any) -> None:
+    (theorem,) = (t for t in c["theorems"] if t["name"] == "slip")
+    theorem["open"][0]["statement"] = "x == x"
+
+
+def drop_claim(c: Any) -> None:
+    del next(t for t in c["theorems"] if t["name"] == "twice")["claims"][1]
+
+
+def edit_theory_name(c: Any) -> None:
+    c["theory"] = "another"
+
+
 EDITS: dict[str, Callable[[Any], None]] = {f.__name__: f for f in (
     edit_text, edit_statement, edit_claim, edit_result, edit_rule, edit_path, edit_hypothesis, edit_number,
     edit_definition, edit_kind, drop_step, drop_restriction, drop_line, edit_line, edit_domain, edit_obligations,
-    edit_side_condition, edit_free_letters, edit_lemma, lose_lemma_source, edit_example, edit_law,
+    edit_side_condition, edit_free_letters, edit_lemma, lose_lemma_source, edit_example, edit_law, edit_direction,
+    edit_instance, edit_values, edit_line_number, edit_reason, edit_theorem_name, edit_verdict, edit_open_claim,
+    edit_open_statement, drop_claim, edit_theory_name,
 )}  # fmt: skip
-# What nothing but the digest can tell: words that no proof rests on.
-WORDS = {"edit_text", "edit_statement"}
+# What nothing but the digests can tell: words that no proof rests on, and which claims there are.
+WORDS = {
+    "edit_text", "edit_statement", "edit_line_number", "edit_reason", "edit_theorem_name", "edit_open_claim",
+    "edit_open_statement", "drop_claim", "edit_theory_name",
+}  # fmt: skip
+# What belongs to no claim, and what is said when the file is rejected as a whole.
+WHOLE = {
+    "edit_text": "SHA-256", "edit_theorem_name": "names or verdicts", "edit_open_claim": "names or verdicts",
+    "edit_verdict": "normalised is not checked: the weakest of its claims is proved",
+    "edit_open_statement": "names or verdicts", "drop_claim": "which claims", "edit_theory_name": "sealed",
+}  # fmt: skip
+# Where the kernel's own reason is to be read, the number of the step with it.
+STEPS = {
+    "edit_result": "step 2: ", "edit_rule": "step 3: ", "edit_path": "step 4: ", "edit_direction": "step 1: ",
+    "drop_step": "step 2: ", "edit_side_condition": "step ", "edit_number": "step ", "edit_hypothesis": "step ",
+    "edit_instance": "step ", "edit_line": "step 1: ", "edit_values": "step 1: ",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_edited_certificate_is_rejected(name: str) -> None:
+def test_edited_certificate_is_rejected_with_step_and_reason(name: str) -> None:
     certificate = data()
     EDITS[name](certificate)
-    if name == "edit_text":
-        with pytest.raises(Rejected, match="SHA-256"):
+    if name in WHOLE:
+        with pytest.raises(Rejected, match=WHOLE[name]):
             verify(certificate)
         return
+    wrong = failures(certificate)
 
-    (wrong, *_) = failures(certificate)
-    assert wrong.reason
+    assert wrong
+    assert all(r.reason for r in wrong)
+    assert (wrong[0].reason or "").startswith(STEPS.get(name, ""))
 
 
 @pytest.mark.parametrize("name", [n for n in EDITS if n not in WORDS])
 def test_edited_certificate_is_rejected_with_its_digest_made_anew(name: str) -> None:
     certificate = data()
     EDITS[name](certificate)
+    sealed(certificate)
+    if name in WHOLE:
+        with pytest.raises(Rejected, match=WHOLE[name]):
+            verify(certificate)
+        return
 
-    assert failures(sealed(certificate)), name
+    assert failures(certificate), name
+
+
+@pytest.mark.parametrize("name", ["edit_statement", "edit_line_number", "edit_reason"])
+def test_edited_words_are_rejected_though_the_proof_is_sound(name: str) -> None:
+    certificate = data()
+    EDITS[name](certificate)
+    wrong, *_ = failures(certificate)  # another claim may lean on this one
+
+    assert "edited after it was certified" in str(wrong.reason)
+    assert not failures(sealed(certificate))
 
 
 @pytest.mark.parametrize(("name", "step"), [("edit_result", 2), ("edit_rule", 3), ("edit_path", 4)])
@@ -507,6 +624,80 @@ def test_context_that_does_not_fit_together_is_rejected(context: dict[str, Any])
 def test_number_that_is_no_plain_fraction_is_rejected(text: str) -> None:
     with pytest.raises(Rejected):
         decode(["num", text])
+
+
+# -- imports ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The certificate of a theory that leans on imported theorems, as JSON."""
+    folder = tmp_path_factory.mktemp("chain")
+    for name, text in CHAIN.items():
+        (folder / f"{name}.derive").write_text(text, encoding="utf-8")
+    return json.dumps(certificate_of(check_theory(load(folder / "third.derive"))))
+
+
+def test_imported_theorems_come_with_their_proofs(chain: str) -> None:
+    """Those that are used, each after what it rests on itself."""
+    found = verify(json.loads(chain))
+
+    assert [(r.theorem, r.ok) for r in found] == [("first.square", True), ("second.middle", True), ("top", True)]
+
+
+def test_imported_theorems_are_replayed_by_the_standard_library_alone(chain: str, tmp_path: Path) -> None:
+    path = tmp_path / "third.json"
+    path.write_text(chain, encoding="utf-8")
+    command = [sys.executable, "-c", textwrap.dedent(ALONE), str(path)]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+
+    assert run.stdout.startswith("3|True|"), run.stderr
+
+
+def lose_imports(c: Any) -> None:
+    c["imports"] = []
+
+
+def lose_deepest_import(c: Any) -> None:
+    del c["imports"][0]
+
+
+def edit_imported_claim(c: Any) -> None:
+    claim_of(c["imports"][0], "square")["claim"][-1] = ["num", "1"]
+
+
+def edit_imported_proof(c: Any) -> None:
+    claim_of(c["imports"][1], "middle")["proof"]["lines"] = []
+
+
+def turn_imports(c: Any) -> None:
+    c["imports"].reverse()
+
+
+@pytest.mark.parametrize(
+    "edit", [lose_imports, lose_deepest_import, edit_imported_claim, edit_imported_proof, turn_imports]
+)
+def test_edited_import_is_rejected(edit: Callable[[Any], None], chain: str) -> None:
+    """What leans on an imported claim falls with it, its digests made anew or not."""
+    certificate = json.loads(chain)
+    edit(certificate)
+
+    assert failures(certificate)
+    assert failures(sealed(certificate))
+
+
+def test_edited_text_of_an_import_is_rejected(chain: str) -> None:
+    certificate = json.loads(chain)
+    certificate["imports"][0]["text"] += "\n"
+    with pytest.raises(Rejected, match="SHA-256"):
+        verify(certificate)
+
+
+def test_certificate_without_its_seal_is_rejected() -> None:
+    certificate = data()
+    del certificate["digest"]
+    with pytest.raises(Rejected, match="sealed"):
+        verify(certificate)
 
 
 # -- damage ----------------------------------------------------------------------------------------------------------

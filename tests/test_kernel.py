@@ -102,13 +102,13 @@ def claimed(claim: str, *assumed: str, lemmas: tuple[str, ...] = (), arguments: 
     )
 
 
-def accepted(case: Claimed, *steps: Step, uses: tuple[Use, ...] = ()) -> Account:
-    return check(Proof(case.claim, steps, uses), case.context)
+def accepted(case: Claimed, *steps: Step) -> Account:
+    return check(Proof(case.claim, steps), case.context)
 
 
-def refused(case: Claimed, *steps: Step, uses: tuple[Use, ...] = ()) -> Rejected:
+def refused(case: Claimed, *steps: Step) -> Rejected:
     with pytest.raises(Rejected) as found:
-        check(Proof(case.claim, steps, uses), case.context)
+        check(Proof(case.claim, steps), case.context)
     return found.value
 
 
@@ -116,7 +116,7 @@ def first_use(
     *letters: tuple[str, str], multiplier: Term | None = None, over_: tuple[Term, ...] = (), kind: str = "hypothesis"
 ) -> Use:
     pairs = tuple((index(a, "n"), index(b, "n")) for a, b in letters)
-    return Use(kind, 0, pairs, (), multiplier, over_)
+    return Use(kind, 0, pairs, multiplier, over_)
 
 
 # -- procedures ------------------------------------------------------------------------------------------------------

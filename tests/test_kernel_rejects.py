@@ -508,7 +508,7 @@ def test_malformed_term_is_refused(name: str) -> None:
     one = cmp("==", ONE, ONE)
     inside = make("add", (ONE, make("mul", (ZERO, bad))))
     assert refused_term(one, Step("algebra", inside), Step("algebra", ONE), where_=known)
-    for use in (Use("hypothesis", 0, (), (), bad), Use("hypothesis", 0, ((I, bad),))):
+    for use in (Use("hypothesis", 0, (), bad), Use("hypothesis", 0, ((I, bad),))):
         assert refused_term(one, Step("algebra", ONE, (), False, (use,)), where_=known)
 
 
@@ -532,9 +532,9 @@ BAD_LETTERS: list[Callable[[], Use]] = [
     lambda: Use("hypothesis", 0, ((I, x),)),
     lambda: Use("hypothesis", 0, ((I, B),)),
     lambda: Use("hypothesis", 0, ((K, I), (L, I))),
-    lambda: Use("hypothesis", 0, (), (), None, (x,)),
-    lambda: Use("hypothesis", 0, (), (), None, (K, K)),
-    lambda: Use("hypothesis", 0, (), (), None, (index("$0.0", "n"),)),
+    lambda: Use("hypothesis", 0, (), None, (x,)),
+    lambda: Use("hypothesis", 0, (), None, (K, K)),
+    lambda: Use("hypothesis", 0, (), None, (index("$0.0", "n"),)),
     lambda: Use("lemma", 0, ((x, I),)),
     lambda: Use("lemma", 0, ((I, B),)),
     lambda: Use("lemma", 5),
@@ -607,7 +607,7 @@ LINES = [
 @pytest.mark.parametrize("number", range(len(LINES)))
 def test_malformed_line_of_an_order_is_refused(number: int) -> None:
     with pytest.raises(Rejected):
-        check(Proof(cmp(">=", x, ZERO), (), (), (LINES[number],)), context())
+        check(Proof(cmp(">=", x, ZERO), (), (LINES[number],)), context())
 
 
 @pytest.mark.parametrize(

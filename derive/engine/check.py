@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from derive.engine.prove import Attempt, prove
@@ -35,18 +35,26 @@ def check_theory(
 
     `timeout` is in seconds for each claim. `progress` is told the name of each theorem before it is checked.
     """
+    result = check_theorems(theory, timeout, None if only is None else {only}, progress)
+    return replace(result, theorems=tuple(r for r in result.theorems if only is None or r.theorem.name == only))
+
+
+def check_theorems(
+    theory: Theory, timeout: float, wanted: set[str] | None, progress: Callable[[str], None] | None = None
+) -> TheoryResult:
+    """Check these theorems (all of them for None), with the earlier and imported ones that they lean on."""
     results: list[TheoremResult] = []
-    verdicts = imported_verdicts(theory, timeout)
+    imports = tuple(imported(theory, timeout))
+    names = {name for item in theory.imports for name in item.names}
+    verdicts = {t.theorem.name: t.verdict for source in imports for t in source.theorems if t.theorem.name in names}
     for theorem in theory.theorems:
-        if only is None or theorem.name == only or needed(theory, theorem.name, only):
+        if wanted is None or theorem.name in wanted or any(needed(theory, theorem.name, name) for name in wanted):
             if progress is not None:
                 progress(theorem.name)
             result = check_theorem(theory, theorem, verdicts, timeout)
             verdicts[theorem.name] = result.verdict
             results.append(result)
-    if only is not None:
-        results = [r for r in results if r.theorem.name == only]
-    return TheoryResult(theory, tuple(results))
+    return TheoryResult(theory, tuple(results), imports)
 
 
 def needed(theory: Theory, name: str, only: str) -> bool:
@@ -58,14 +66,12 @@ def needed(theory: Theory, name: str, only: str) -> bool:
     return name in wanted or any(needed(theory, name, other) for other in wanted if other != only)
 
 
-def imported_verdicts(theory: Theory, timeout: float) -> dict[str, str]:
-    """The verdicts of the theorems that were imported by name."""
-    verdicts: dict[str, str] = {}
+def imported(theory: Theory, timeout: float) -> Iterator[TheoryResult]:
+    """The theorems that were imported by name, proved again, and those that they lean on."""
     for item in theory.imports:
-        names = {t.name for t in item.theory.theorems} & set(item.names)
-        for name in sorted(names):
-            verdicts[name] = check_theory(item.theory, timeout, only=name).theorems[0].verdict
-    return verdicts
+        wanted = {t.name for t in item.theory.theorems} & set(item.names)
+        if wanted:
+            yield check_theorems(item.theory, timeout, wanted)
 
 
 def lemma_sources(theory: Theory) -> dict[str, tuple[Theory, Theorem]]:

@@ -114,7 +114,7 @@ def inverted(
         if len(lead) == 1:
             ((a, e),) = lead
             if e == 1 and any(b is a and not isinstance(f, Term) and f < 0 for b, f in mono):  # type: ignore[operator]
-                yield Use(equation.kind, equation.number, (), (), nf.term({mono: Fraction(c) / rest}), ())
+                yield Use(equation.kind, equation.number, (), nf.term({mono: Fraction(c) / rest}), ())
 
 
 def open_mono(nf: Normal, mono: Mono, c: int | Fraction, prefix: str = "") -> Opened:
@@ -165,7 +165,7 @@ def placed(nf: Normal, equation: Equation, marked: dict[Term, Term], pattern: Op
         letters = tuple((back[k], v) for k, v in sorted(mapping.items(), key=lambda p: key(p[0])) if k in back)
         outside = tuple(sorted(target.bound - bound, key=key))
         multiplier = mul(num(scale), *rest) if rest or scale != 1 else num(1)
-        yield Use(equation.kind, equation.number, letters, (), multiplier, outside)
+        yield Use(equation.kind, equation.number, letters, multiplier, outside)
 
 
 def embeddings(

@@ -534,7 +534,7 @@ def put_in(d: Derivation, right: Term, uses: tuple[Use, ...]) -> None:
         place = next(positions(d.now, (), lambda t, left=left: alike(t, left)), None)  # type: ignore[misc]
         if place is None:
             raise TooLong
-        d.step(use.kind, place, side, uses=(Use(use.kind, use.number, use.letters, use.variables),))
+        d.step(use.kind, place, side, uses=(Use(use.kind, use.number, use.letters),))
 
 
 def sides(d: Derivation, use: Use) -> tuple[Term, Term]:

@@ -44,6 +44,7 @@ class TheoremResult:
 class TheoryResult:
     theory: Theory
     theorems: tuple[TheoremResult, ...] = field(default_factory=tuple)
+    imports: tuple[TheoryResult, ...] = ()  # the imported theorems, and those that they lean on
 
     def __getitem__(self, name: str) -> TheoremResult:
         for result in self.theorems:

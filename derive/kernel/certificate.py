@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,37 +16,20 @@ from typing import Any
 
 from derive.kernel.check import check, pure_index
 from derive.kernel.context import Context, Declaration, Definition, Law, Lemma
-from derive.kernel.derivative import dependencies
 from derive.kernel.normal import Normal
-from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected, Step, Use
+from derive.kernel.proof import Cite, Condition, Line, Part, Proof, Rejected, Step, Use
 from derive.kernel.wellformed import well_formed
 from derive.term import BINDERS, TRUE, Term, alike, make
 
 FORMAT = "derive-certificate"
-VERSION = 1
+VERSION = 2
+VERDICTS = ("refuted", "undecided", "checked")  # of a claim that is not proved, the weakest first
 NAMED = frozenset({"const", "size", "var", "def", "fn", "cmp", "limit"})  # operators with a name as their payload
 PLAIN = frozenset(
     "add mul neg div pow delta where diff E Var Cov and or not true false holds list".split()
 )  # operators with arguments alone
 MAX_DEPTH = 2000
 NUMBER = re.compile(r"-?[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")  # longer ones are nothing that a proof holds
-
-
-def encode(term: Term) -> list[Any]:
-    """The term as nested lists."""
-    op = term.op
-    if op == "num":
-        return ["num", str(term.value)]
-    if op == "index":
-        return ["index", *term.value]
-    if op == "diff":  # (body, variable, indices)
-        return ["diff", encode(term.args[0]), term.args[1].value, *map(encode, term.args[1].args)]
-    head: list[Any] = [op]
-    if op in NAMED or op == "at":
-        head.append(term.value)
-    if op in BINDERS:
-        head.append([list(k.value) for k in term.bound])
-    return head + [encode(a) for a in term.args]
 
 
 def decode(data: Any, depth: int = 0) -> Term:
@@ -82,125 +65,20 @@ def _text(data: Any, position: int) -> str:
     return str(data[position])
 
 
-def encode_context(context: Context, claims: Iterable[Term]) -> dict[str, Any]:
-    """What the claims rest on: only the declarations and definitions that can be reached from them."""
-    reached = _reached(context, [*claims, *context.hypotheses, *(lemma.condition for lemma in context.lemmas)])
-    return {
-        "axes": list(context.axes),
-        "letters": sorted(list(k.value) for k in context.letters),
-        "declarations": [_declaration(d) for d in context.declarations.values() if d.name in reached],
-        "definitions": [
-            {
-                "name": d.name,
-                "letters": [list(k.value) for k in d.letters],
-                "body": encode(d.body),
-                "rests_on": sorted(_reached(context, [d.body])),
-            }
-            for d in context.definitions.values()
-            if d.name in reached
-        ],
-        "hypotheses": [encode(h) for h in context.hypotheses],
-        "lemmas": [
-            {
-                "name": lemma.name,
-                "theorem": lemma.theorem,
-                "claim": lemma.number,
-                "condition": encode(lemma.condition),
-                "hypotheses": [encode(h) for h in lemma.hypotheses],
-                "variables": [_declaration(v) for v in lemma.variables],
-                "letters": sorted(list(k.value) for k in lemma.letters),
-            }
-            for lemma in context.lemmas
-        ],
-    }
-
-
-def _reached(context: Context, terms: Iterable[Term]) -> set[str]:
-    found: set[str] = set()
-    stack = [name for t in terms for name in t.names]
-    while stack:
-        name = stack.pop()
-        if name not in found:
-            found.add(name)
-            if name in context.definitions:
-                stack += context.definitions[name].body.names
-            law = context.declarations[name].law if name in context.declarations else None
-            stack += [n for p in law.parameters for n in p.names] if law else []
-    return found
-
-
-def _declaration(d: Declaration) -> dict[str, Any]:
-    law = None if d.law is None else {"family": d.law.family, "parameters": [encode(p) for p in d.law.parameters]}
-    letters = [list(k.value) for k in d.letters]
-    return {"name": d.name, "kind": d.kind, "axes": list(d.axes), "over": d.over, "law": law, "letters": letters}
-
-
-def _pairs(letters: Iterable[tuple[Term, Term]]) -> list[list[Any]]:
-    return [[encode(a), encode(b)] for a, b in letters]
-
-
-def _use(use: Use) -> dict[str, Any]:
-    return {
-        "kind": use.kind,
-        "number": use.number,
-        "letters": _pairs(use.letters),
-        "multiplier": None if use.multiplier is None else encode(use.multiplier),
-        "over": [list(k.value) for k in use.over],
-    }
-
-
-def _cite(cite: Cite | None) -> dict[str, Any] | None:
-    return None if cite is None else {"line": cite.line, "letters": _pairs(cite.letters)}
-
-
-def _line(line: Line) -> dict[str, Any]:
-    return {
-        "condition": encode(line.condition),
-        "rule": line.rule,
-        "values": [encode(v) for v in line.values],
-        "parts": [
-            {
-                "multiplier": encode(p.multiplier),
-                "cites": [_cite(c) for c in p.cites],
-                "over": [list(k.value) for k in p.over],
-                "where": encode(p.where),
-            }
-            for p in line.parts
-        ],
-        "cites": [_cite(c) for c in line.cites],
-        "letters": [list(k.value) for k in line.letters],
-        "where": encode(line.where),
-        "uses": [_use(u) for u in line.uses],
-    }
-
-
-def encode_proof(proof: Proof, account: Account) -> dict[str, Any]:
-    """The proof with the reason of each side condition."""
-    reasons = [*account.conditions, *([()] * len(proof.steps))]
-    return {
-        "free_letters": sorted(list(k.value) for k in proof.claim.letters),
-        "steps": [
-            {
-                "rule": s.rule,
-                "path": list(s.path),
-                "reverse": s.reverse,
-                "after": encode(s.after),
-                "uses": [_use(u) for u in s.uses],
-                "conditions": [{"condition": encode(c.condition), "reason": c.reason} for c in why if c.reason],
-            }
-            for s, why in zip(proof.steps, reasons, strict=False)
-        ],
-        "uses": [_use(u) for u in proof.uses],
-        "lines": [_line(line) for line in proof.lines],
-        "obligations": [{"condition": encode(c.condition), "reason": c.reason} for c in account.obligations],
-        "domain": [encode(c) for c in account.domain],
-    }
-
-
 def digest(data: Any) -> str:
     """The SHA-256 of the data as canonical JSON."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def seal(certificate: dict[str, Any]) -> str:
+    """The digest of a whole certificate but for itself: each claim stands in it by its own."""
+
+    def named(theory: dict[str, Any]) -> dict[str, Any]:
+        theorems = [t | {"claims": [c.get("digest") for c in t["claims"]]} for t in theory["theorems"]]
+        return {k: v for k, v in theory.items() if k != "digest"} | {"theorems": theorems}
+
+    return digest(named(certificate) | {"imports": [named(i) for i in certificate["imports"]]})
 
 
 @dataclass(frozen=True)
@@ -214,6 +92,9 @@ class Replay:
     reason: str | None
 
 
+Proved = dict[str, list[tuple[Term, Context]]]  # by theorem, each claim with what it rests on
+
+
 def verify_file(path: str | Path) -> list[Replay]:
     """Replay every proof of a certificate. Raises Rejected where the file as a whole is none, or was edited."""
     try:
@@ -224,28 +105,42 @@ def verify_file(path: str | Path) -> list[Replay]:
 
 
 def verify(data: Any) -> list[Replay]:
-    """Replay every proof of a decoded certificate."""
+    """Replay every proof of a decoded certificate, those of imported theorems first.
+
+    Raises Rejected for what is no certificate, and for one that was edited in what belongs to no claim.
+    """
     if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
         raise Rejected(f"not a certificate of version {VERSION}")
-    text, theorems = data.get("text"), data.get("theorems")
-    if not isinstance(text, str) or not isinstance(theorems, list):
-        raise Rejected("a certificate has a text and theorems")
+    found: list[Replay] = []
+    proved: Proved = {}
+    for source in _part(data, "imports", list):
+        found += _theory(source, f"{_part(source, 'theory', str)}.", proved)
+    _part(data, "theory", str)
+    found += _theory(data, "", proved)
+    if all(r.ok for r in found) and seal(data) != data.get("digest"):
+        raise Rejected("edited after it was sealed: the names or verdicts of theorems, or which claims they have")
+    return found
+
+
+def _theory(data: Any, prefix: str, proved: Proved) -> Iterator[Replay]:
+    text = _part(data, "text", str)
     if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != data.get("sha256"):
         raise Rejected("the text is not the one that was certified: its SHA-256 differs")
-    found: list[Replay] = []
-    proved: dict[str, list[tuple[Term, Context]]] = {}
-    for theorem in theorems:
-        name = _part(theorem, "name", str)
-        for number, claim in enumerate(_part(theorem, "claims", list), 1):
-            statement = _part(claim, "statement", str)
+    for theorem in _part(data, "theorems", list):
+        name, claims = _part(theorem, "name", str), _part(theorem, "claims", list)
+        left = [_part(c, "verdict", str) for c in _part(theorem, "open", list)]
+        weakest = next((v for v in VERDICTS if v in left), "proved" if claims and not left else "undecided")
+        if theorem.get("verdict") != weakest:
+            raise Rejected(f"{name} is not {theorem.get('verdict')}: the weakest of its claims is {weakest}")
+        for number, claim in enumerate(claims, 1):
+            why = None
             try:
                 proved.setdefault(name, []).append(_replay(claim, proved))
-                found.append(Replay(name, number, statement, True, None))
-            except Rejected as why:
-                found.append(Replay(name, number, statement, False, str(why)))
+            except Rejected as rejected:
+                why = str(rejected)
             except RecursionError:
-                found.append(Replay(name, number, statement, False, "nested too deeply"))
-    return found
+                why = "nested too deeply"
+            yield Replay(prefix + name, number, _part(claim, "statement", str), why is None, why)
 
 
 def _part(data: Any, name: str, kind: type) -> Any:
@@ -255,10 +150,15 @@ def _part(data: Any, name: str, kind: type) -> Any:
     return found
 
 
-def _replay(claim: Any, proved: dict[str, list[tuple[Term, Context]]]) -> tuple[Term, Context]:
-    """The claim and what it rests on, its proof accepted."""
+def _replay(claim: Any, proved: Proved) -> tuple[Term, Context]:
+    """The claim and what it rests on, its proof accepted. What the kernel finds comes before what the digest tells."""
+    found = _judged(claim, proved)
     if digest({k: v for k, v in claim.items() if k != "digest"}) != claim.get("digest"):
-        raise Rejected("the statement, the hypotheses or the steps were edited after they were certified")
+        raise Rejected("edited after it was certified: the statement, or what else stands beside the steps in words")
+    return found
+
+
+def _judged(claim: Any, proved: Proved) -> tuple[Term, Context]:
     context = decode_context(_part(claim, "context", dict))
     condition = decode(_part(claim, "claim", list))
     if claim.get("kind") == "example":
@@ -268,51 +168,62 @@ def _replay(claim: Any, proved: dict[str, list[tuple[Term, Context]]]) -> tuple[
         return condition, context
     data = _part(claim, "proof", dict)
     proof = replace(decode_proof(data), claim=condition)
-    uses = [u for part in (*proof.steps, proof, *proof.lines) for u in part.uses]  # type: ignore[attr-defined]
+    uses = [u for part in (*proof.steps, *proof.lines) for u in part.uses]  # type: ignore[attr-defined]
     for number in sorted({u.number for u in uses if u.kind != "hypothesis" and 0 <= u.number < len(context.lemmas)}):
         _covered(context.lemmas[number], context, proved)
-    again = encode_proof(proof, check(proof, context))
-    for part in ("free_letters", "domain", "obligations"):
-        if _conditions(again[part]) != _conditions(data.get(part)):
-            raise Rejected(f"the certificate names other {part.replace('_', ' ')} than the kernel found")
-    for number, (step, other) in enumerate(zip(again["steps"], data["steps"], strict=True), 1):
-        if _conditions(step["conditions"]) != _conditions(other.get("conditions")):
+    account = check(proof, context)
+    found = {"obligations": account.obligations, "domain": [Condition(c, "") for c in account.domain]}
+    if sorted(list(k.value) for k in condition.letters) != data.get("free_letters"):
+        raise Rejected("the certificate names other free letters than the claim has")
+    for name, conditions in found.items():
+        if [c.condition for c in conditions] != _conditions(_part(data, name, list)):
+            raise Rejected(f"the certificate names other {name} than the kernel found")
+    for number, (met, step) in enumerate(zip(account.conditions, data["steps"], strict=False), 1):
+        if [c.condition for c in met if c.reason] != _conditions(_part(step, "conditions", list)):
             raise Rejected("the certificate names other side conditions than the kernel found", number)
     return condition, context
 
 
-def _conditions(listed: Any) -> Any:
-    """The conditions without the reasons in words."""
-    return [c.get("condition") if isinstance(c, dict) else c for c in listed] if isinstance(listed, list) else None
+def _conditions(listed: list[Any]) -> list[Term]:
+    """The conditions, alone or each with its reason in words."""
+    return [decode(c.get("condition") if isinstance(c, dict) else c) for c in listed]
 
 
 def _tables(context: Context) -> tuple[dict[str, Any], ...]:
     return context.declarations, context.definitions
 
 
-def _covered(lemma: Lemma, context: Context, proved: dict[str, list[tuple[Term, Context]]]) -> None:
+def _covered(lemma: Lemma, context: Context, proved: Proved) -> None:
     """Raises Rejected unless the lemma is a claim proved before, of the same names, with all its hypotheses."""
-    here, fixed = Normal(context), context.letters
+    here = Normal(context)
     wanted = here.opened(lemma.condition)
-    given = [here.opened(h) for h in lemma.hypotheses]
-    shared = [here.opened(h) for h in context.hypotheses]
+    why: str | None = "is not proved before"
     for condition, source in proved.get(lemma.theorem, ()):
         there = Normal(source)
-        if not alike(there.opened(condition), wanted):
-            continue
-        if not lemma.letters <= source.letters:
-            raise Rejected(f"the lemma {lemma.name} takes a letter for a declared index that was none")
-        for name in _reached(source, [wanted, *(there.opened(h) for h in source.hypotheses)]):
-            if any(a.get(name) != b.get(name) for a, b in zip(_tables(source), _tables(context), strict=True)):
-                raise Rejected(f"the lemma {lemma.name} speaks of another {name}")
-        for h in source.hypotheses:
-            opened = there.opened(h)
-            # What is said of indices alone is met at each instance; what is said of all letters must be so here too.
-            everywhere = not pure_index(h, source) and fixed & h.letters <= source.letters
-            if not any(alike(opened, g) for g in (*given, *(shared if everywhere else ()))):
-                raise Rejected(f"the lemma {lemma.name} has lost a hypothesis")
-        return
-    raise Rejected(f"the lemma {lemma.name} is not proved before")
+        if alike(there.opened(condition), wanted):
+            why = _unlike(lemma, wanted, here, there)
+            if why is None:
+                return
+    raise Rejected(f"the lemma {lemma.name} {why}")
+
+
+def _unlike(lemma: Lemma, wanted: Term, here: Normal, there: Normal) -> str | None:
+    """Why a lemma is not the claim proved before that says the same; None where it is."""
+    source, context = there.context, here.context
+    if not lemma.letters <= source.letters:
+        return "takes a letter for a declared index that was none"
+    given = [here.opened(h) for h in lemma.hypotheses]
+    shared = [here.opened(h) for h in context.hypotheses]
+    wants = [(h, there.opened(h)) for h in source.hypotheses]
+    for name in source.reached(wanted.names.union(*(h.names for _, h in wants))):
+        if any(a.get(name) != b.get(name) for a, b in zip(_tables(source), _tables(context), strict=True)):
+            return f"speaks of another {name}"
+    for h, opened in wants:
+        # What is said of indices alone is met at each instance; what is said of all letters must be so here too.
+        everywhere = not pure_index(h, source) and context.letters & h.letters <= source.letters
+        if not any(alike(opened, g) for g in (*given, *(shared if everywhere else ()))):
+            return "has lost a hypothesis"
+    return None
 
 
 def decode_context(data: dict[str, Any]) -> Context:
@@ -357,12 +268,11 @@ def sound(context: Context) -> None:
             raise Rejected(f"{f.name} rests on something that is not defined before it, or on a letter not its own")
         before.add(f.name)
         well_formed(f.body, context)
-    nf = Normal(context)
     law_names = {d.name for d in context.declarations.values() if d.law is not None}
     for d in context.declarations.values():
         for p in () if d.law is None else d.law.parameters:
             well_formed(p, context)
-            if law_names & dependencies(nf, p) or not p.letters <= {*d.letters, *context.letters}:
+            if law_names & context.reached(p.names) or not p.letters <= {*d.letters, *context.letters}:
                 raise Rejected(f"the law of {d.name} rests on a random name, or on a letter not its own")
     for h in (*context.hypotheses, *(c for m in context.lemmas for c in (m.condition, *m.hypotheses))):
         if h.op != "cmp" or all(a.op != "list" for a in h.args):  # `z == [2, 1]` is judged where examples are
@@ -404,7 +314,7 @@ def decode_proof(data: dict[str, Any]) -> Proof:
     """The steps and lines. Raises Rejected with the number of the first that is none."""
     steps = [_numbered(n, _step, s) for n, s in enumerate(_part(data, "steps", list), 1)]
     lines = [_numbered(n, _decoded_line, m) for n, m in enumerate(_part(data, "lines", list), len(steps) + 1)]
-    return Proof(TRUE, tuple(steps), _uses(data), tuple(lines))
+    return Proof(TRUE, tuple(steps), tuple(lines))
 
 
 def _numbered(number: int, decoder: Callable[[Any], Any], data: Any) -> Any:
@@ -468,7 +378,6 @@ def decode_use(data: Any) -> Use:
         _part(data, "kind", str),
         _part(data, "number", int),
         letters,
-        (),
         None if multiplier is None else decode(multiplier),
         _letters(_part(data, "over", list)),
     )

@@ -73,3 +73,20 @@ class Context:
     hypotheses: tuple[Term, ...] = ()
     lemmas: tuple[Lemma, ...] = ()
     letters: frozenset[Term] = frozenset()  # declared fixed indices, `i: index[n]`
+    _reached: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def reached(self, names: frozenset[str]) -> frozenset[str]:
+        """All names that a term with these can depend on: by itself, through definitions or laws of random names."""
+        known = self._reached.get(names)
+        if known is None:
+            found: set[str] = set()
+            stack = list(names)
+            while stack:
+                name = stack.pop()
+                if name not in found:
+                    found.add(name)
+                    stack += self.definitions[name].body.names if name in self.definitions else ()
+                    law = self.declarations[name].law if name in self.declarations else None
+                    stack += [n for p in law.parameters for n in p.names] if law else ()
+            known = self._reached[names] = frozenset(found)
+        return known

@@ -147,21 +147,4 @@ def power_slope(term: Term, base_slope: Term, exponent_slope: Term) -> Term:
 
 def depends(nf: Normal, term: Term, name: str) -> bool:
     """Whether the term can depend on the variable: by itself, through definitions or the law of a random name."""
-    return name in dependencies(nf, term)
-
-
-def dependencies(nf: Normal, term: Term) -> frozenset[str]:
-    """All names that the term's value can depend on."""
-    found: set[str] = set()
-    stack = list(term.names)
-    while stack:
-        name = stack.pop()
-        if name in found:
-            continue
-        found.add(name)
-        if name in nf.context.definitions:
-            stack.extend(nf.context.definitions[name].body.names)
-        declaration = nf.context.declarations.get(name)
-        if declaration is not None and declaration.law is not None:
-            stack.extend(n for p in declaration.law.parameters for n in p.names)
-    return frozenset(found)
+    return name in nf.context.reached(term.names)

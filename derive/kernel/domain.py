@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from derive.kernel import moments
-from derive.kernel.derivative import dependencies, depends, differentiate
+from derive.kernel.derivative import depends, differentiate
 from derive.kernel.normal import CASES, Normal, constant
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, Fact, difference, sign
@@ -345,7 +345,7 @@ def changes_sign(nf: Normal, u: Term, written: Term) -> bool:
             if here and sign(here, part) & ZERO and (relation == "==" or not changes_sign(here, part, part)):
                 return False
         return True
-    names = sorted(dependencies(nf, u))
+    names = sorted(nf.context.reached(u.names))
     kinds = {n: nf.context.declarations[n].kind for n in names if n in nf.context.declarations}
     for name in names:
         if kinds.get(name) in ("real", "positive"):

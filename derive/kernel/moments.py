@@ -74,9 +74,7 @@ def _outside_means(term: Term) -> Iterator[Term]:
 
 def hides(nf: Normal, term: Term, name: str) -> bool:
     """Whether an E inside the term depends on the variable through the law of a random name."""
-    from derive.kernel.derivative import dependencies
-
-    return any(t.op in ("E", "Var", "Cov") and name in dependencies(nf, t) - t.names for t in subterms(term))
+    return any(t.op in ("E", "Var", "Cov") and name in nf.context.reached(t.names) - t.names for t in subterms(term))
 
 
 def parameters(declaration: Declaration, entry: Term) -> tuple[Term, ...]:

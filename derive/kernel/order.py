@@ -336,7 +336,7 @@ def _lemma(board: Board, here: Normal, line: Line, term: Term, letters: frozense
     from derive.kernel.check import pure_index, shared
 
     context, use = board.ground.context, line.uses[0] if len(line.uses) == 1 else Use("", -1)
-    if not 0 <= use.number < len(context.lemmas):
+    if not 0 <= use.number < len(context.lemmas) or use.multiplier is not None or use.over:
         raise Rejected("there is no such lemma")
     lemma, mapping = context.lemmas[use.number], dict(use.letters)
     for d in lemma.variables:

@@ -19,14 +19,13 @@ class Rejected(Exception):
 class Use:
     """An equation `left == right` that is known, put to use.
 
-    It is instance `letters` (and `variables`, for a lemma's own) of hypothesis or lemma `number`. In an algebra step it
-    stands for the term sum(multiplier * (left - right) for over), which is 0.
+    It is instance `letters` of hypothesis or lemma `number`. In an algebra step it stands for the term
+    sum(multiplier * (left - right) for over), which is 0.
     """
 
     kind: str  # "hypothesis" or "lemma"
     number: int
     letters: tuple[tuple[Term, Term], ...] = ()
-    variables: tuple[tuple[str, tuple[Term, ...], Term], ...] = ()
     multiplier: Term | None = None
     over: tuple[Term, ...] = ()
 
@@ -95,7 +94,6 @@ class Proof:
 
     claim: Term
     steps: tuple[Step, ...] = ()
-    uses: tuple[Use, ...] = ()  # for the closing judgement
     lines: tuple[Line, ...] = ()
 
 
