@@ -229,10 +229,19 @@ def diff(
     "--format", "formats", default="md,tex,html", show_default=True, metavar="LIST", help="Of md, tex, html, pdf."
 )
 @click.option("--out", type=folder, metavar="DIR", default=Path("reports"), show_default=True)
+@click.option(
+    "--lang",
+    type=click.Choice(["en", "zh"]),
+    default="en",
+    show_default=True,
+    help="Language of the reports; in Chinese a file is called NAME.zh.FORMAT.",
+)
 @click.option("--open", "open_", is_flag=True, help="Open the first report written.")
 @click.option("--no-cache", is_flag=True, help="Compute everything again, and keep nothing of it.")
 @time_limit
-def report(names: tuple[str, ...], formats: str, out: Path, open_: bool, no_cache: bool, timeout: float) -> int:
+def report(
+    names: tuple[str, ...], formats: str, out: Path, lang: str, open_: bool, no_cache: bool, timeout: float
+) -> int:
     """Write reports; without a name, of the whole catalogue, with an index."""
     from derive.cli_text import written_text
     from derive.language import catalogue
@@ -257,7 +266,7 @@ def report(names: tuple[str, ...], formats: str, out: Path, open_: bool, no_cach
                 continue
             try:
                 entry, written = report_theory(
-                    theory, chosen, out, timeout=timeout, index=not names, store=store, tell=tell
+                    theory, chosen, out, timeout=timeout, index=not names, language=lang, store=store, tell=tell
                 )
             except MissingTool as problem:
                 raise Failure(str(problem), TOOL_MISSING) from problem
@@ -266,7 +275,7 @@ def report(names: tuple[str, ...], formats: str, out: Path, open_: bool, no_cach
             entries.append(entry)
             files += written
         if not names:
-            files += write_index(entries, chosen, out, store)
+            files += write_index(entries, chosen, out, store, lang)
     click.echo(written_text(entries, files))
     if open_ and files:
         click.launch(str(next((f for f in files if f.suffix == ".html"), files[0])))

@@ -21,7 +21,8 @@
       entry.hidden = here === 0;
       count += here;
     });
-    found.textContent = words.length ? `${count} ${count === 1 ? "theorem" : "theorems"} found` : "";
+    found.textContent = words.length
+      ? found.dataset[count === 1 ? "one" : "many"].replace("#", count) : "";
   };
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());

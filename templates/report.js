@@ -70,8 +70,9 @@
     b.hidden = false;
     b.addEventListener("click", async () => {
       await navigator.clipboard.writeText(b.parentElement.querySelector("code").textContent);
-      b.textContent = "Copied";
-      setTimeout(() => { b.textContent = "Copy"; }, 2000);
+      const label = b.textContent;
+      b.textContent = b.dataset.done;
+      setTimeout(() => { b.textContent = label; }, 2000);
     });
   });
 })();

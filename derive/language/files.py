@@ -25,6 +25,7 @@ from derive.language.statements import (
     theorem,
 )
 from derive.language.theory import Import, Theorem, Theory
+from derive.language.translations import parted, titled
 from derive.language.words import similar
 from derive.term import Term
 
@@ -51,9 +52,11 @@ class _File:
 def read_theory(source: Source, importer: Importer) -> Theory:
     """The theory that the text is. Raises LanguageError where it is none."""
     tree = parse(source)
-    statements, title, rest = list(tree.body), "", ""
+    statements, title, rest, translations = list(tree.body), "", "", {}
     if (first := docstring(statements)) is not None:
-        title, _, rest = clean(prose(source, first)).partition("\n")
+        text, parts = parted(clean(prose(source, first)))
+        title, rest = titled(text)
+        translations = {code: titled(part) for code, part in parts.items()}
         statements = statements[1:]
     imported = {a.name: s.lineno for s in statements if isinstance(s, ast.ImportFrom) for a in s.names}
     file = _File(source, Scope(source, _top_level_names(statements), imported), importer)
@@ -65,7 +68,7 @@ def read_theory(source: Source, importer: Importer) -> Theory:
         source.path,
         source.text,
         title,
-        rest.strip("\n"),
+        rest,
         tuple(scope.axes),
         dict(scope.declarations),
         tuple(scope.letters.values()),
@@ -73,6 +76,7 @@ def read_theory(source: Source, importer: Importer) -> Theory:
         tuple(file.hypotheses),
         tuple(file.theorems),
         tuple(file.imports),
+        translations,
     )
 
 

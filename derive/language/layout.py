@@ -9,6 +9,7 @@ from derive.kernel.context import Declaration, Definition
 from derive.language.imports import rests_on
 from derive.language.printer import to_text
 from derive.language.theory import Claim, Theorem, Theory
+from derive.language.translations import together
 from derive.language.words import LAWS
 from derive.term import Term, both
 
@@ -42,12 +43,18 @@ def _head(theory: Theory) -> list[str]:
     own = sorted([d for d in every if d.name not in names], key=lambda d: d.line)
     indices = [_index(k) for k in theory.letters if k not in letters]
     return [
-        _docstring(f"{theory.title}\n\n{theory.prose}".strip("\n")) if theory.title or theory.prose else "",
+        _docstring(_prose(theory)) if theory.title or theory.prose or theory.translations else "",
         "\n".join(f"from {i.source} import {', '.join(i.names)}" for i in theory.imports),
         "\n".join([*(f"{a}: axis" for a in theory.axes if a not in axes), *indices]),
         "\n".join(_statement(d) for d in own),
         "\n".join(f"assume({to_text(h)})" for h in theory.hypotheses),
     ]
+
+
+def _prose(theory: Theory) -> str:
+    """Title and prose in all languages."""
+    parts = {code: f"{title}\n\n{rest}".strip("\n") for code, (title, rest) in theory.translations.items()}
+    return together(f"{theory.title}\n\n{theory.prose}".strip("\n"), parts)
 
 
 def _docstring(text: str, margin: str = "") -> str:
@@ -99,7 +106,11 @@ def _law(item: Declaration) -> str:
 
 def _theorem(theorem: Theorem, names: Mapping[str, str]) -> str:
     arguments = [f"{d.name}: {_kind(d)}" for d in theorem.declarations] + [_index(k) for k in theorem.letters]
-    lines = [_docstring(theorem.doc, "    ")] if theorem.doc else []
+    lines = (
+        [_docstring(together(theorem.doc, theorem.translations, "\n"), "    ")]
+        if theorem.doc or theorem.translations
+        else []
+    )
     own = {d.name for d in theorem.definitions}
     lines += [f"assume({to_text(h)})" for h in theorem.hypotheses if not h.names & own]
     lines += [_statement(d) for d in theorem.definitions]
@@ -110,11 +121,15 @@ def _theorem(theorem: Theorem, names: Mapping[str, str]) -> str:
 
 def _claims(claims: Iterable[Claim], names: Mapping[str, str]) -> list[str]:
     """The asserts of the claims; the links of one assert are put together again."""
-    groups = groupby(claims, key=lambda c: (c.line, c.caption, c.by))
+    groups = groupby(claims, key=lambda c: (c.line, _caption(c), c.by))
     return [
         f"assert {to_text(both(*(c.condition for c in links)))}{_message(caption, by, names)}"
         for (_, caption, by), links in groups
     ]
+
+
+def _caption(claim: Claim) -> str | None:
+    return None if claim.caption is None else together(claim.caption, claim.translations, " ")
 
 
 def _message(caption: str | None, by: tuple[str, ...], names: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ from derive.language.printer import to_text
 from derive.language.scope import Scope, refuse_word
 from derive.language.source import Source, clean, prose
 from derive.language.theory import Claim, Theorem
+from derive.language.translations import parted, parted_line
 from derive.language.words import USAGE, similar
 from derive.term import Term, cmp, make, var
 
@@ -222,6 +223,7 @@ class Message:
 
     caption: str | None = None
     by: tuple[str, ...] = ()
+    translations: dict[str, str] = field(default_factory=dict)
 
 
 def claims(
@@ -233,7 +235,7 @@ def claims(
         raise scope.source.error(node.test, "a claim in parentheses with its caption", 'write assert a == b, "caption"')
     reader = Reader(scope, infer(scope, [node.test], extra))
     return tuple(
-        Claim(condition, node.lineno, to_text(condition), message.caption, message.by)
+        Claim(condition, node.lineno, to_text(condition), message.caption, message.by, message.translations)
         for condition in _links(reader, node.test)
     )
 
@@ -252,15 +254,16 @@ def _message(scope: Scope, node: ast.expr | None, theorems: set[str], here: str)
     if node is None:
         return Message()
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return Message(prose(source, node))
+        text, translations = parted_line(prose(source, node))
+        return Message(text, translations=translations)
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "by"):
         raise source.error(node, "after a claim stands its caption or by(…)", USAGE["by"])
     for keyword in node.keywords:
         raise source.error(keyword, "by takes no named arguments", USAGE["by"])
-    names, caption = [], None
+    names, caption, translations = [], None, {}
     for position, argument in enumerate(node.args):
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str) and position == len(node.args) - 1:
-            caption = prose(source, argument)
+            caption, translations = parted_line(prose(source, argument))
         elif isinstance(argument, ast.Name):
             _check_lemma(scope, argument, theorems, here)
             names.append(argument.id)
@@ -268,7 +271,7 @@ def _message(scope: Scope, node: ast.expr | None, theorems: set[str], here: str)
             raise source.error(argument, "by names earlier theorems, and a caption last", USAGE["by"])
     if not names:
         raise source.error(node, "by names at least one earlier theorem", USAGE["by"])
-    return Message(caption, tuple(dict.fromkeys(names)))
+    return Message(caption, tuple(dict.fromkeys(names)), translations)
 
 
 def _check_lemma(scope: Scope, node: ast.Name, theorems: set[str], here: str) -> None:
@@ -314,9 +317,9 @@ def theorem(scope: Scope, node: ast.FunctionDef, theorems: Iterable[str]) -> The
         raise source.error(node, "a theorem has no type parameters", "write def name(g: real[n]):")
     if node.returns is not None:
         raise source.error(node.returns, "a theorem returns nothing", "write def name():")
-    statements, doc = list(node.body), ""
+    statements, doc, translations = list(node.body), "", {}
     if (first := docstring(statements)) is not None:
-        doc, statements = clean(prose(source, first)), statements[1:]
+        (doc, translations), statements = parted(clean(prose(source, first))), statements[1:]
     inner = scope.inner(_local_names(node))
     for argument in _arguments(source, node):
         if argument.annotation is None:
@@ -340,6 +343,7 @@ def theorem(scope: Scope, node: ast.FunctionDef, theorems: Iterable[str]) -> The
         letters=_own(inner.letters),
         hypotheses=_settled(inner, body, statements),
         definitions=tuple(body.definitions),
+        translations=translations,
     )
 
 

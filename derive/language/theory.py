@@ -21,6 +21,7 @@ class Claim:
     statement: str
     caption: str | None = None
     by: tuple[str, ...] = ()
+    translations: dict[str, str] = field(default_factory=dict, hash=False)  # the caption in other languages
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Theorem:
     letters: tuple[Term, ...] = ()  # index arguments (`i: index[n]`), as index terms
     hypotheses: tuple[Term, ...] = ()
     definitions: tuple[Definition, ...] = ()
+    translations: dict[str, str] = field(default_factory=dict, hash=False)  # the docstring in other languages
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class Theory:
     hypotheses: tuple[Term, ...] = ()
     theorems: tuple[Theorem, ...] = ()
     imports: tuple[Import, ...] = ()
+    translations: dict[str, tuple[str, str]] = field(default_factory=dict)  # title and prose in other languages
 
     def __getitem__(self, name: str) -> Theorem:
         for theorem in self.theorems:

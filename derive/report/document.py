@@ -109,19 +109,24 @@ class Document:
     theorems: tuple[TheoremView, ...]
     account: Account
     evidence: Evidence
+    language: str = "en"
     notation: Notation = field(compare=False, default_factory=Notation)
 
 
-def document(result: TheoryResult, evidence: Evidence | None = None) -> Document:
-    """The document of a checked theory, with the evidence that was gathered."""
+def document(result: TheoryResult, evidence: Evidence | None = None, language: str = "en") -> Document:
+    """The document of a checked theory in one language, with the evidence that was gathered.
+
+    What the author says is in that language where the theory has it so, else as it stands there first.
+    """
     theory, evidence = result.theory, evidence or Evidence()
-    theorems = tuple(_theorem(theory, part, evidence) for part in result.theorems)
+    theorems = tuple(_theorem(theory, part, evidence, language) for part in result.theorems)
+    title, prose = theory.translations.get(language, (theory.title, theory.prose))
     counts = Counter(t.verdict for t in theorems)
     draft = Document(
         name=theory.name,
         source=source_of(theory),
-        title=theory.title.removesuffix(".") or theory.name,
-        prose=theory.prose,
+        title=title.removesuffix(".").removesuffix("。") or theory.name,
+        prose=prose,
         verdict=min((t.verdict for t in theorems), key=ORDER.index, default="undecided"),
         counts=tuple((v, counts[v]) for v in reversed(ORDER) if counts[v]),
         claims=sum(len(t.claims) for t in theorems),
@@ -135,6 +140,7 @@ def document(result: TheoryResult, evidence: Evidence | None = None) -> Document
         theorems=theorems,
         account=_account(result),
         evidence=evidence,
+        language=language,
     )
     return _with_notation(draft)
 
@@ -196,7 +202,7 @@ def law_terms(declaration: Declaration) -> tuple[Term, ...]:
     return (entry, *declaration.law.parameters) if declaration.law else (entry,) if declaration.letters else ()
 
 
-def _theorem(theory: Theory, result: TheoremResult, evidence: Evidence) -> TheoremView:
+def _theorem(theory: Theory, result: TheoremResult, evidence: Evidence, language: str) -> TheoremView:
     theorem = result.theorem
     context = theory.context(theorem)
     first = len(theory.hypotheses) + 1
@@ -207,14 +213,14 @@ def _theorem(theory: Theory, result: TheoremResult, evidence: Evidence) -> Theor
     return TheoremView(
         name=theorem.name,
         line=theorem.line,
-        doc=theorem.doc,
+        doc=theorem.translations.get(language, theorem.doc),
         verdict=result.verdict,
         variables=theorem.declarations,
         letters=theorem.letters,
         hypotheses=tuple(enumerate(theorem.hypotheses, first)),
         definitions=theorem.definitions,
         claims=tuple(
-            _claim(number, claim, context, fixed, evidence.agreement.get((theorem.name, number - 1)))
+            _claim(number, claim, context, fixed, evidence.agreement.get((theorem.name, number - 1)), language)
             for number, claim in enumerate(result.claims, 1)
         ),
         domain=tuple(dict.fromkeys(d for c in result.claims if c.account for d in c.account.domain)),
@@ -225,7 +231,7 @@ def _theorem(theory: Theory, result: TheoremResult, evidence: Evidence) -> Theor
 
 
 def _claim(
-    number: int, result: ClaimResult, context: Context, fixed: frozenset[Term], again: Again | None
+    number: int, result: ClaimResult, context: Context, fixed: frozenset[Term], again: Again | None, language: str
 ) -> ClaimView:
     claim, account = result.claim, result.account
     context = result.context or context
@@ -241,7 +247,7 @@ def _claim(
         letters=tuple(sorted(claim.condition.letters - fixed, key=lambda k: k.value)),
         statement=claim.condition,
         source=claim.statement,
-        caption=claim.caption,
+        caption=claim.translations.get(language, claim.caption),
         verdict=result.verdict,
         reason=words.spoken_reason(result.reason, result.counterexample is not None),
         start=start,

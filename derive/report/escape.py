@@ -192,6 +192,18 @@ def _tex(text: str, more: dict[str, str], breaks: bool = True) -> str:
     return re.sub(r"([-,'!?])(?=[-,'`])", r"\1{}", "".join(parts)) if not more else "".join(parts)
 
 
+def is_chinese(character: str) -> bool:
+    """Whether it is a Chinese character, or a sign written between them, that the font of Chinese reports has."""
+    if not (
+        "\u3001" <= character <= "\u3011" or "\u4e00" <= character <= "\u9fa5" or "\uff01" <= character <= "\uff5e"
+    ):
+        return False
+    try:
+        return len(character.encode("gb2312")) == 2
+    except UnicodeEncodeError:
+        return False
+
+
 def _tex_character(character: str) -> str:
     if character in _TEX:
         return _TEX[character]
@@ -201,4 +213,6 @@ def _tex_character(character: str) -> str:
         return rf"\ensuremath{{\{GREEK[character]}}}"
     if character in SIGNS:
         return rf"\ensuremath{{{SIGNS[character]}}}"
+    if is_chinese(character):
+        return character
     return rf"\texttt{{[U+{ord(character):04X}]}}"

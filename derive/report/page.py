@@ -24,6 +24,7 @@ from derive.report.latex import ROOM, Printer
 from derive.term import Term
 
 LARGEST = 600_000  # bytes of a page
+_TAGS = {"zh": "zh-Hans"}  # what a language is called in HTML, where that is not its code
 _SLOT = re.compile("\0(\\d+)\0")  # no text of a user holds a zero byte here: `escape.visible` has shown it
 
 
@@ -31,6 +32,7 @@ _SLOT = re.compile("\0(\\d+)\0")  # no text of a user holds a zero byte here: `e
 class Page:
     """The formulas of a page, in the order in which they were first written. Equal ones are kept once."""
 
+    language: str = "en"
     texts: dict[tuple[str, bool], str] = field(
         default_factory=dict
     )  # LaTeX and whether displayed: what it says in text
@@ -83,20 +85,20 @@ class Page:
         """The whole page. Raises BadFormula for a formula that KaTeX does not read."""
         formulas = list(self.texts)
         if not formulas:
-            return _assembled(body, title, style, scripts, "")
+            return _assembled(self.language, body, title, style, scripts, "")
         laid_out = katex.rendered(formulas)
         text = [escape.html(text) for text in self.texts.values()]
         if laid_out is None:
             sheet = katex.fonts(katex.macros_of(formulas)) + katex.style() + style
             data = _data("formulas", json.dumps(formulas)) + _data("katex", _packed(katex.script()))
-            return _assembled(_filled(body, text), title, sheet, scripts, data, katex.script())
+            return _assembled(self.language, _filled(body, text), title, sheet, scripts, data, katex.script())
         sheet = katex.fonts(katex.classes_of(laid_out)) + katex.style() + style
         data = _data("layouts", _packed(json.dumps([_without_styles(r.html) for r in laid_out])))
-        page = _assembled(_filled(body, [r.mathml for r in laid_out]), title, sheet, scripts, data)
+        page = _assembled(self.language, _filled(body, [r.mathml for r in laid_out]), title, sheet, scripts, data)
         if len(page.encode()) <= LARGEST:
             return page
         data = _data("layouts", _packed(json.dumps([_spoken(r) for r in laid_out])))  # the MathML goes there
-        return _assembled(_filled(body, text), title, sheet, scripts, data)
+        return _assembled(self.language, _filled(body, text), title, sheet, scripts, data)
 
 
 def asset(name: str) -> str:
@@ -133,7 +135,9 @@ def _hash(content: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
 
 
-def _assembled(body: str, title: str, style: str, scripts: Sequence[str], data: str, packed: str = "") -> str:
+def _assembled(
+    language: str, body: str, title: str, style: str, scripts: Sequence[str], data: str, packed: str = ""
+) -> str:
     """The page. `packed` is a script that one of the scripts unpacks."""
     policy = {
         "default-src": "'none'",
@@ -146,7 +150,7 @@ def _assembled(body: str, title: str, style: str, scripts: Sequence[str], data: 
     rules = "; ".join(f"{name} {value}" for name, value in policy.items())
     head = [
         "<!DOCTYPE html>",
-        '<html lang="en">',
+        f'<html lang="{_TAGS.get(language, language)}">',
         "<head>",
         '<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{rules}">',

@@ -20,6 +20,11 @@ def pdf(tex: str) -> bytes:
     program = shutil.which("pdflatex")
     if program is None:
         raise MissingTool("PDF needs pdflatex (Debian: texlive-latex-base and lmodern); the .tex file needs nothing")
+    if "{CJKutf8}" in tex and not _found("CJKutf8.sty", "gbsnu4e.tfm"):
+        raise MissingTool(
+            "PDF in Chinese needs the LaTeX package CJKutf8 and its font gbsn (Debian: latex-cjk-chinese and "
+            "latex-cjk-chinese-arphic-gbsn00lp); the .tex file needs nothing"
+        )
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "report.tex").write_text(tex, encoding="utf-8")
         environment = os.environ | {
@@ -41,3 +46,11 @@ def pdf(tex: str) -> bytes:
             if run.returncode:
                 raise RuntimeError("pdflatex: " + run.stdout.decode(errors="replace")[-2000:])
         return (Path(folder) / "report.pdf").read_bytes()
+
+
+def _found(*names: str) -> bool:
+    """Whether TeX finds all of these files."""
+    program = shutil.which("kpsewhich")
+    if program is None:
+        return True  # then pdflatex says what it misses
+    return not subprocess.run([program, *names], stdin=subprocess.DEVNULL, capture_output=True, timeout=60).returncode

@@ -18,8 +18,10 @@ from derive.paths import template_dir
 from derive.report import escape, prose, words
 from derive.report.document import Document
 from derive.report.entry import Entry
+from derive.report.languages import Language, file_name, language
 from derive.report.latex import ROOM, Printer
 from derive.report.page import Page, asset
+from derive.report.sentences import Sentences
 from derive.term import ONE, Term, cmp, defined, size, sub
 
 _INLINE_ROOM = 24.0  # em; what is wider is displayed on a line of its own
@@ -34,11 +36,14 @@ class Format:
     code: Callable[[str], str]
     listing: Callable[[str], str]
     mark: int = 0  # which mark of a verdict
+    marked: str = "%s"  # around it
     line: Callable[[str], str] = str  # a line of prose; for HTML, the page writes it
     blocks: Callable[[str], str] = str  # a docstring; likewise
     inline: str = "%s"  # around a formula in a line; likewise
     display: str = "%s"  # around a formula on lines of its own; likewise
     note: str = "%s"  # words beside a displayed formula
+    strong: str = "%s"
+    emph: str = "%s"
     syntax: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -52,8 +57,17 @@ FORMATS = {
         listing=partial(escape.markdown_fence, language="python"),
         inline="$`%s`$",
         display="```math\n%s\n```",
+        strong="**%s**",
+        emph="*%s*",
     ),
-    "html": Format(suffix="html", escape=escape.html, code=escape.html_code, listing=escape.html_listing),
+    "html": Format(
+        suffix="html",
+        escape=escape.html,
+        code=escape.html_code,
+        listing=escape.html_listing,
+        strong="<strong>%s</strong>",
+        emph="<em>%s</em>",
+    ),
     "tex": Format(
         suffix="tex",
         escape=escape.tex,
@@ -64,7 +78,10 @@ FORMATS = {
         inline=r"\(%s\)",
         display="\\[\n%s\n\\]",
         mark=1,
+        marked=r"\(%s\)",
         note=r" \tag*{%s}",
+        strong=r"\textbf{%s}",
+        emph=r"\emph{%s}",
         syntax={
             "block_start_string": r"\BLOCK{",
             "block_end_string": "}",
@@ -78,17 +95,33 @@ FORMATS = {
 }
 
 
+@dataclass(frozen=True)
+class Safe:
+    """How one format makes text safe, and marks it. What is safe already is kept as it is."""
+
+    form: Format
+
+    def escape(self, text: Any) -> Markup:
+        return text if isinstance(text, Markup) else Markup(self.form.escape(str(text)))
+
+    def code(self, text: str) -> Markup:
+        return Markup(self.form.code(text))
+
+    def strong(self, text: Any) -> Markup:
+        return Markup(self.form.strong % self.escape(text))
+
+    def emph(self, text: Any) -> Markup:
+        return Markup(self.form.emph % self.escape(text))
+
+
 @cache
-def _environment(name: str) -> Environment:
+def _environment(name: str, code: str) -> Environment:
     form = FORMATS[name]
-
-    def finalize(value: Any) -> Any:
-        return value if isinstance(value, Markup) else Markup(form.escape(str(value)))
-
+    safe, words_ = Safe(form), _words(name, code)
     environment = Environment(
         loader=FileSystemLoader(template_dir()),
         autoescape=True,  # what `finalize` made safe, and what macros return, is kept as it is
-        finalize=finalize,
+        finalize=safe.escape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -98,16 +131,40 @@ def _environment(name: str) -> Environment:
     environment.filters.update(
         line=lambda text: Markup(form.line(text)),
         blocks=lambda text: Markup(form.blocks(text)),
-        code=lambda text: Markup(form.code(text)),
+        code=safe.code,
+        strong=safe.strong,
+        emph=safe.emph,
         listing=lambda text: Markup(form.listing(text)),
-        address=lambda text: Markup(quote(text)),
-        counted=words.counted,
+        counted=words_.count,
+        told=words_.told,
         broken=lambda text: Markup(form.escape(text).replace("_", "_<wbr>")),
         sentence=lambda text: text[:1].upper() + text[1:],
         mark=lambda verdict: Markup(words.MARKS[verdict][form.mark]),
-        promise=lambda verdict: words.PROMISES[verdict],
+        verdict=lambda verdict: words_.say(f"verdict.{verdict}"),
+        sign=lambda verdict: Markup(form.marked % words.MARKS[verdict][form.mark]),
+        marked=lambda verdict: words_.say(
+            "page.told",
+            mark=Markup(form.marked % words.MARKS[verdict][form.mark]),
+            verdict=words_.say(f"verdict.{verdict}"),
+        ),
+        promise=lambda verdict: words_.say(f"promise.{verdict}"),
+    )
+    environment.globals.update(
+        t=words_.say,
+        listed=lambda parts: words_.listed(list(parts)),
+        address=lambda stem, suffix: Markup(quote(file_name(stem, suffix, code))),
+        version=__version__,
     )
     return environment
+
+
+def _words(name: str, code: str) -> Language:
+    return language(code, Safe(FORMATS[name]).escape)
+
+
+def _command(code: str, *rest: str) -> str:
+    """What writes the report anew."""
+    return " ".join(["derive report", *rest, *(() if code == "en" else (f"--lang {code}",))])
 
 
 def _formulas(form: Format, printer: Printer) -> dict[str, Callable[..., Any]]:
@@ -126,49 +183,52 @@ def _formulas(form: Format, printer: Printer) -> dict[str, Callable[..., Any]]:
 def render(document: Document, form: str, index: bool = False) -> str:
     """The document as the text of one file. `index` says that the list of all reports lies beside it."""
     printer = Printer(document.notation)
-    page = Page() if form == "html" else None
+    page = Page(document.language) if form == "html" else None
     formulas = page.formulas(printer) if page else _formulas(FORMATS[form], printer)
+    safe = Safe(FORMATS[form])
     filters = {name: formulas[name] for name in ("inline", "entry")}
     if page is not None:
         filters |= {"line": page.line, "blocks": page.blocks}
-    environment = _environment(form).overlay()
+    environment = _environment(form, document.language).overlay()
     environment.filters = environment.filters | filters
-    text = environment.get_template(f"report.{form}.j2").render(
-        document=document,
-        evidence=document.evidence,
-        defined_names={d.name for d in document.definitions},
-        kinds=words.KINDS,
-        laws=words.LAWS,
-        parameters=words.LAW_PARAMETERS,
-        opinions=words.OPINIONS,
-        version=__version__,
-        room=ROOM,
-        index=index,
-        wide=lambda term, room=_INLINE_ROOM: printer.width(term) > room,
-        last=lambda axis: formulas["inline"](sub(size(axis), ONE)),
-        equation=lambda item: cmp("==", defined(item.name, *item.letters), item.body),
+    template = environment.get_template(f"report.{form}.j2")
+    data = {
+        "document": document,
+        "evidence": document.evidence,
+        "defined_names": {d.name for d in document.definitions},
+        "say": Sentences(_words(form, document.language), formulas, safe.code, safe.strong),
+        "command": _command(document.language, document.source),
+        "room": ROOM,
+        "index": index,
+        "wide": lambda term, room=_INLINE_ROOM: printer.width(term) > room,
+        "last": lambda axis: formulas["inline"](sub(size(axis), ONE)),
+        "equation": lambda item: cmp("==", defined(item.name, *item.letters), item.body),
         **formulas,
-    )
-    if page is None:
-        return _tidy(text)
-    return page.finished(_closer(text), document.title, asset("report.css"), asset("report.js"))
+    }
+    text = template.render(data, chinese=False)
+    if page is not None:
+        return page.finished(_closer(text), document.title, asset("report.css"), asset("report.js"))
+    if form == "tex" and any(map(escape.is_chinese, text)):
+        text = template.render(data, chinese=True)
+    return _tidy(text)
 
 
-def render_index(documents: tuple[Entry, ...], form: str = "md") -> str:
+def render_index(documents: tuple[Entry, ...], form: str = "md", code: str = "en") -> str:
     """The list of all reports."""
-    page = Page()
-    environment = _environment(form).overlay()
+    page = Page(code)
+    environment = _environment(form, code).overlay()
     if form == "html":
         environment.filters = environment.filters | {"label": page.label}
     text = environment.get_template(f"index.{form}.j2").render(
         documents=documents,
         verdict=min((d.verdict for d in documents), key=ORDER.index, default="undecided"),
         theorems=sum(len(d.theorems) for d in documents),
-        version=__version__,
+        command=_command(code),
     )
     if form != "html":
         return _tidy(text)
-    return page.finished(_closer(text), "The catalogue", asset("report.css"), asset("report.js"), asset("index.js"))
+    title = str(_words(form, code).say("page.catalogue"))
+    return page.finished(_closer(text), title, asset("report.css"), asset("report.js"), asset("index.js"))
 
 
 def _closer(text: str) -> str:

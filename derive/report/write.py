@@ -16,10 +16,12 @@ from derive.report.document import Document, document, source_of
 from derive.report.entry import Entry, entry
 from derive.report.files import write_bytes, write_text
 from derive.report.numbers import DTYPES, SEED, Evidence, gather
+from derive.report.languages import file_name
 from derive.report.pdf import MissingTool, pdf
 from derive.report.store import BELOW_REPORTS, Store, digest_of_files, key_of, surroundings
 
 FORMATS = ("md", "tex", "html", "pdf")
+_OURS = (".py", ".toml")
 PACKAGE = Path(__file__).resolve().parent.parent
 _TIMES_UP = ("time limit", "time ran out")  # in the reasons of results that a faster machine would not give
 
@@ -31,6 +33,7 @@ def report_theory(
     *,
     timeout: float = 30.0,
     index: bool = False,
+    language: str = "en",
     store: Store | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> tuple[Entry, list[Path]]:
@@ -39,18 +42,18 @@ def report_theory(
     `index` says that a list of all reports will lie beside it. What the store holds is not computed again.
     """
     store = store or Store()
-    keys = _keys(theory, formats, timeout, index)
+    keys = _keys(theory, formats, timeout, index, language)
     with store.alone(keys["entry"]):
         kept = {name: store.get(key) for name, key in keys.items()}
         if any(data is None for data in kept.values()):
-            kept = _made(theory, formats, timeout, index, store, tell)
+            kept = _made(theory, formats, timeout, index, language, store, tell)
             if kept.pop("steady"):
                 for name, data in kept.items():
                     store.put(keys[name], data)
     tell(f"{theory.name}: writing")
     files = []
     for form in formats:
-        path = folder / f"{theory.name}.{form}"
+        path = folder / file_name(theory.name, form, language)
         write_bytes(path, base64.b64decode(kept[form]) if form == "pdf" else kept[form].encode())
         files.append(path)
     return restored(Entry, kept["entry"]), files
@@ -61,13 +64,14 @@ def _made(
     formats: Sequence[str],
     timeout: float,
     index: bool,
+    language: str,
     store: Store,
     tell: Callable[[str], None],
 ) -> dict[str, Any]:
     """The report, as the store keeps it, and whether another run would come to the same."""
     result = check_theory(theory, timeout, progress=lambda theorem: tell(f"{theory.name}: {theorem}"))
     evidence = _evidence(result, timeout, store, tell)
-    made = document(result, evidence)
+    made = document(result, evidence, language)
     kept: dict[str, Any] = {"entry": plain(entry(made)), "steady": _steady(result, evidence)}
     for form in formats:
         tell(f"{theory.name}: {form}")
@@ -101,14 +105,15 @@ def _steady(result: TheoryResult, evidence: Evidence) -> bool:
     return not any(word in reason for reason in reasons if reason for word in _TIMES_UP)
 
 
-def _keys(theory: Theory, formats: Sequence[str], timeout: float, index: bool) -> dict[str, str]:
+def _keys(theory: Theory, formats: Sequence[str], timeout: float, index: bool, language: str) -> dict[str, str]:
     """For each format, and for the entry in the list, the digest of all that it depends on."""
     common = {
         "texts": _texts(theory),
         "source": source_of(theory),
         "timeout": timeout,
         "index": index,
-        "package": digest_of_files(PACKAGE, suffixes=(".py",)),
+        "language": language,
+        "package": digest_of_files(PACKAGE, suffixes=_OURS),
         "templates": digest_of_files(template_dir()),
     }
     return {name: key_of(what=name, **common, **_where()) for name in ("entry", *formats)}
@@ -128,29 +133,34 @@ def write_report(
     formats: Sequence[str],
     folder: Path,
     tell: Callable[[str], None] = lambda _: None,
+    language: str = "en",
 ) -> tuple[Document, list[Path]]:
     """Write the report of what was checked in these formats. Returns the document and its files."""
-    made = document(result, gather(result, tell))
+    made = document(result, gather(result, tell), language)
     files: list[Path] = []
     for form in formats:
         text = _rendered(made, form, False)
-        files.append(folder / f"{made.name}.{form}")
+        files.append(folder / file_name(made.name, form, language))
         write_bytes(files[-1], base64.b64decode(text) if form == "pdf" else text.encode())
     return made, files
 
 
-def write_index(entries: Sequence[Entry], formats: Sequence[str], folder: Path, store: Store) -> list[Path]:
+def write_index(
+    entries: Sequence[Entry], formats: Sequence[str], folder: Path, store: Store, language: str = "en"
+) -> list[Path]:
     """Write the lists of all reports: Markdown, and HTML where the reports are HTML."""
-    paths = [folder / f"index.{form}" for form in ("md", "html") if form == "md" or form in formats]
-    package, templates = digest_of_files(PACKAGE, suffixes=(".py",)), digest_of_files(template_dir())
+    paths = [folder / file_name("index", form, language) for form in ("md", "html") if form == "md" or form in formats]
+    package, templates = digest_of_files(PACKAGE, suffixes=_OURS), digest_of_files(template_dir())
     for path in paths:
         form = path.suffix[1:]
-        key = key_of(index=plain(tuple(entries)), form=form, package=package, templates=templates, **_where())
+        key = key_of(
+            index=plain(tuple(entries)), form=form, language=language, package=package, templates=templates, **_where()
+        )
         text = store.get(key)
         if text is None:
             from derive.report.render import render_index
 
-            text = render_index(tuple(entries), form)
+            text = render_index(tuple(entries), form, language)
             store.put(key, text)
         write_text(path, text)
     return paths

@@ -1,0 +1,184 @@
+"""The sentences of a report, in its language: fixed words, and the formulas, names and numbers that they speak of.
+
+Every method returns text that is safe in the format that is written. Templates put the sentences in their places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from derive.kernel.context import Declaration
+from derive.kernel.proof import Condition
+from derive.report.counterexample import Counterexample
+from derive.report.document import Again, ClaimView, StepView, TheoremView
+from derive.report.languages import Language
+from derive.report.lines import LineView, Summand
+from derive.report.numbers import Measured, Worst
+from derive.term import Term
+
+Printed = Callable[..., Markup]
+_OPINIONS = {True: "claim.agrees", False: "claim.disagrees", None: "claim.cannot_tell"}
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """What is said of each part of a document. `formulas` prints terms; `code` and `strong` mark text."""
+
+    words: Language
+    formulas: Mapping[str, Printed]
+    code: Printed
+    strong: Printed
+
+    def _inline(self, terms: Iterable[Term]) -> Markup:
+        return self.words.listed([self.formulas["inline"](term) for term in terms])
+
+    def _told(self, text: str) -> Markup:
+        return self.words.escape(self.words.told(text))
+
+    # -- setting ------------------------------------------------------------------------------------------------------
+
+    def declaration(self, item: Declaration) -> Markup:
+        """What a declared name is."""
+        say, entry = self.words.say, self.formulas["entry"]
+        several = 2 if item.axes else 1
+        if item.law is not None:
+            parameters = [self.formulas["inline"](p) for p in item.law.parameters]
+            parts = dict(zip(("first", "second"), parameters, strict=False))
+            law = say(f"law.{item.law.family}", **parts)
+            return say("setting.random", several, entry=entry(item.name, item.letters), law=law)
+        key = "setting.declared" + ("_below" if item.over else "") + ("_each" if item.axes else "")
+        return say(
+            key,
+            entry=entry(item.name),
+            kind=say(f"kind.{item.kind}", several),
+            over=entry(item.over) if item.over else "",
+            axes=self.words.listed([entry(axis) for axis in item.axes]),
+        )
+
+    # -- derivations --------------------------------------------------------------------------------------------------
+
+    def scope(self, item: ClaimView) -> Markup:
+        """For which letters and where a claim is made; only of one that has either."""
+        letters = self.formulas["letters"](item.letters) if item.letters else ""
+        key = "for_all_wherever" if item.letters and item.domain else "for_all" if item.letters else "wherever"
+        return self.words.say(f"claim.{key}", letters=letters, domain=self._inline(item.domain))
+
+    def reasons(self, conditions: Sequence[Condition]) -> Markup:
+        """Conditions that were met, each with why it is."""
+        return self.words.joined([self._reason(c) for c in conditions], "list.semicolon")
+
+    def _reason(self, item: Condition) -> Markup:
+        condition = self.formulas["inline"](item.condition)
+        return (
+            self.words.say("step.reason", condition=condition, reason=self._told(item.reason))
+            if item.reason
+            else condition
+        )
+
+    def grounds(self, item: StepView) -> Markup:
+        """The hypotheses and theorems that a step rests on."""
+        return self.words.joined([self._told(ground) for ground in item.rests_on], "list.and")
+
+    def rule(self, item: StepView) -> Markup:
+        """The rule of a step."""
+        say, text = self.words.say, self._told(item.rule)
+        if item.name:
+            text = say("step.of", rule=text, name=self.formulas["entry"](item.name))
+        return say("step.backwards", rule=text) if item.backwards else text
+
+    def step(self, item: StepView, place: str | None = None, needs: bool = True) -> Markup:
+        """A step in one phrase: its rule, what it rests on; where, said by the message `place`; and what it needs."""
+        say, text = self.words.say, self.rule(item)
+        if item.rests_on:
+            text = say("step.by", rule=text, grounds=self.grounds(item))
+        if place is not None and item.place is not None:
+            text = say(place, rule=text, place=self.formulas["inline"](item.place))
+        return say("step.with_needs", rule=text, needs=self.needs(item)) if needs and item.conditions else text
+
+    def needs(self, item: StepView) -> Markup:
+        """What a step needs."""
+        return self.words.say("step.needs", conditions=self.reasons(item.conditions))
+
+    def comparison(self, item: LineView) -> Markup:
+        """Where a line of an order comes from."""
+        say, rule = self.words.say, self._told(item.rule)
+        summands = self.words.joined([self.summand(part) for part in item.summands], "list.semicolon")
+        if item.scale is not None:
+            scale = self.formulas["inline"](item.scale)
+            return say("comparison.sum", len(item.summands), rule=rule, scale=scale, summands=summands)
+        return say("comparison.from" if item.summands else "comparison.plain", rule=rule, summands=summands)
+
+    def summand(self, item: Summand) -> Markup:
+        """One of the known comparisons that a line is the sum of, and what it is multiplied by."""
+        say, inline = self.words.say, self.formulas["inline"]
+        factors = []
+        for reference in item.references:
+            pairs = self.words.joined([self.formulas["equality"](k, v) for k, v in reference.at])
+            name = self._told(reference.words)
+            factors.append(say("comparison.at", reference=name, places=pairs) if reference.at else name)
+        if item.factor is not None:
+            factors.append(inline(item.factor))
+        text = self.words.joined(factors, "list.times")
+        if item.over:
+            text = say("comparison.over", summand=text, letters=self.formulas["letters"](item.over))
+        if item.where is not None:
+            text = say("comparison.where", summand=text, condition=inline(item.where))
+        return text if item.references else say("comparison.sign", summand=text)
+
+    def range(self, item: LineView) -> Markup:
+        """For which letters a line holds; only of one that has any, or a condition."""
+        say = self.words.say
+        condition = self.formulas["inline"](item.where) if item.where is not None else ""
+        letters = self.formulas["letters"](item.letters) if item.letters else ""
+        if item.letters and item.where is not None:
+            return say("comparison.for_all_with", letters=letters, condition=condition)
+        return (
+            say("claim.for_all", letters=letters) if item.letters else say("comparison.only_where", condition=condition)
+        )
+
+    def counterexample(self, point: Counterexample) -> Markup:
+        """The sizes, values and letters of a counterexample."""
+        entry = self.formulas["entry"]
+        values = [entry(name) + Markup(" = ") + self._told(value) for name, value in point.point]
+        title = self.strong(self.words.say("counterexample.title"))
+        return self.words.say("counterexample.point", title=title, point=self.words.joined(values))
+
+    def sympy(self, again: Again) -> Markup:
+        """What SymPy finds."""
+        say = self.words.say
+        opinion = say(_OPINIONS[again.agrees])
+        if again.reason:
+            opinion = say("claim.because", opinion=opinion, reason=self._told(again.reason))
+        return say("claim.sympy_at" if again.sizes else "claim.sympy", sizes=self._told(again.sizes), opinion=opinion)
+
+    # -- numbers and account ------------------------------------------------------------------------------------------
+
+    def worst(self, item: Measured, worst: Worst) -> Markup:
+        """The input on which a quantity is computed worst."""
+        say, entry = self.words.say, self.formulas["entry"]
+        text = say(
+            "numbers.error_at" if worst.place else "numbers.error",
+            name=self.code(item.name),
+            dtype=worst.dtype,
+            variant=self._told(worst.variant),
+            error=self._told(worst.error),
+            place=worst.place,
+            computed=worst.computed,
+            true=worst.true,
+        )
+        inputs = [entry(name) + Markup(" = ") + self.words.escape(value) for name, value in worst.inputs]
+        return say("numbers.error_for" if inputs else "numbers.error_end", error=text, inputs=self.words.joined(inputs))
+
+    def footing(self, item: TheoremView) -> Markup:
+        """What a theorem assumes, where it holds and what it rests on."""
+        parts = {
+            "assumes": {"hypotheses": self._inline(h for _, h in item.hypotheses)} if item.hypotheses else None,
+            "holds": {"domain": self._inline(item.domain)} if item.domain else None,
+            "spare": {"hypotheses": self._inline(item.unused)} if item.unused else None,
+            "rests_on": {"names": self.words.listed([self.code(n) for n in item.rests_on])} if item.rests_on else None,
+        }
+        said = [self.words.say(f"account.{key}", **part) for key, part in parts.items() if part is not None]
+        return self.words.joined(said, "list.semicolon")
