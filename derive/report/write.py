@@ -15,8 +15,8 @@ from derive.report.data import plain, restored
 from derive.report.document import Document, document, source_of
 from derive.report.entry import Entry, entry
 from derive.report.files import write_bytes, write_text
-from derive.report.numbers import DTYPES, SEED, Evidence, gather
 from derive.report.languages import file_name
+from derive.report.numbers import DTYPES, SEED, Evidence, gather
 from derive.report.pdf import MissingTool, pdf
 from derive.report.store import BELOW_REPORTS, Store, digest_of_files, key_of, surroundings
 
@@ -105,7 +105,7 @@ def _steady(result: TheoryResult, evidence: Evidence) -> bool:
     return not any(word in reason for reason in reasons if reason for word in _TIMES_UP)
 
 
-def _keys(theory: Theory, formats: Sequence[str], timeout: float, index: bool, language: str) -> dict[str, str]:
+def _keys(theory: Theory, formats: Sequence[str], timeout: float, index: bool, language: str = "en") -> dict[str, str]:
     """For each format, and for the entry in the list, the digest of all that it depends on."""
     common = {
         "texts": _texts(theory),

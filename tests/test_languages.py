@@ -1,0 +1,303 @@
+"""Reports in two languages: the same words in both tables, none in templates or scripts, and prose by its author."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import Run
+from test_html import elements, parsed
+from test_report import checked_text
+
+from derive.engine.verdict import TheoryResult
+from derive.kernel.order import PROCEDURES as LINE_PROCEDURES
+from derive.kernel.order import ROWS
+from derive.kernel.rules import RULES
+from derive.language import loads
+from derive.language.layout import theory_to_text
+from derive.language.words import FUNCTIONS
+from derive.paths import template_dir
+from derive.report import pdf, words
+from derive.report.document import Document, document
+from derive.report.languages import LANGUAGES, language, table
+from derive.report.render import render
+from derive.report.write import MissingTool
+
+Derive = Callable[..., Run]
+Checked = Callable[[str], TheoryResult]
+SLOT = re.compile(r"\{(\w+)\}")
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
+# Names that are the same in every language: of programs, types, units, people and books.
+NAMES = set(
+    """SymPy NumPy derive ulp float64 float32 Spivak Calculus Leibniz Nova Methodus Graham Knuth Patashnik Concrete
+    Mathematics Feller An Introduction to Probability Theory and Its Applications IX Boyd Vandenberghe Convex
+    Optimization Hardy Littlewood Polya Inequalities du delta LaTeX tex assume""".split()
+) | set(FUNCTIONS)
+
+
+def entries(code: str) -> Iterator[tuple[str, list[str]]]:
+    for section, texts in table(code).items():
+        for name, text in texts.items():
+            yield f"{section}.{name}", text if isinstance(text, list) else [text]
+
+
+def test_all_languages_have_the_same_keys() -> None:
+    keys = [key for key, _ in entries("en")]
+    assert len(keys) > 200
+    for code in LANGUAGES:
+        assert [key for key, _ in entries(code)] == keys
+
+
+def test_every_message_has_the_same_slots_in_all_languages() -> None:
+    chinese = dict(entries("zh"))
+    for key, texts in entries("en"):
+        slots = {frozenset(SLOT.findall(text)) for text in (*texts, *chinese[key])}
+        assert len(slots) == 1, key
+
+
+def test_what_is_said_in_chinese_is_chinese() -> None:
+    for key, texts in entries("zh"):
+        for text in texts:
+            plain = SLOT.sub("", text)
+            assert CHINESE.search(text) or not re.search(r"[A-Za-z]{2}", plain) or set(words_in(plain)) <= NAMES, key
+            assert not re.search(r"[\u4e00-\u9fff][,.;:!?]|[\u4e00-\u9fff]\(", text), f"{key}: western punctuation"
+
+
+def words_in(text: str) -> list[str]:
+    return re.findall(r"[A-Za-z][A-Za-z0-9]+", text)
+
+
+def test_forms_for_one_and_for_several() -> None:
+    english, chinese = language("en"), language("zh")
+    assert [english.count(n, "claim") for n in (0, 1, 2)] == ["0 claims", "1 claim", "2 claims"]
+    assert [chinese.count(n, "claim") for n in (1, 2)] == ["1 条断言", "2 条断言"]
+    assert english.listed(["a", "b", "c"]) == "a, b and c"
+    assert chinese.listed(["a", "b", "c"]) == "a、b 和 c"
+
+
+def test_what_fills_a_message_is_escaped() -> None:
+    assert language("zh").say("claim.captioned", number=1, caption="<b>{n}") == "断言 1（&lt;b&gt;{n}）"
+
+
+def test_a_message_without_its_part_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        language("en").say("claim.captioned", number=1)
+    with pytest.raises(KeyError):
+        language("en").say("claim.no_such_message")
+
+
+def test_every_rule_has_a_chinese_name_and_explanation() -> None:
+    chinese = language("zh")
+    rules = {*RULES, *ROWS, *LINE_PROCEDURES, *words.PROCEDURES}
+    names = {rule: chinese.told(words.rule_words(rule)) for rule in rules}
+    assert not [rule for rule, name in names.items() if not CHINESE.search(name)]
+    assert len(set(names.values())) == len(rules)
+    for rule in rules:
+        source = chinese.told(words.rule_source(rule))
+        assert set(words_in(re.sub(r"d/du \w+\(u\)", "", source))) <= NAMES, rule
+
+
+def test_no_word_is_left_in_templates_and_scripts() -> None:
+    for path in sorted(template_dir().glob("*.j2")):
+        text = path.read_text(encoding="utf-8")
+        assert not list(fixed_words(text, path.name)), path.name
+    for path in sorted(template_dir().glob("*.js")):
+        code = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
+        shown = re.findall(r"(?:textContent|innerText|title|label)\s*=\s*[\"`']([^\"`']*)", code)
+        assert not [text for text in shown if re.search("[A-Za-z]", text)], path.name
+
+
+def fixed_words(text: str, name: str) -> Iterator[str]:
+    """The words that a template would print in any language."""
+    if name.endswith(".tex.j2"):
+        text = text.replace(r"\BLOCK{", "{%").replace(r"\VAR{", "{{")
+        text = re.sub(r"(?s)^.*?\\begin\{document\}", "", text) if r"\begin{document}" in text else text
+        text = balanced(text)
+        text = re.sub(r"\\(begin|end)\{\w+\*?\}|\\[A-Za-z]+\*?|\{UTF8\}\{gbsn\}|@\{\}|P\{[\d.]*", "", text)
+    else:
+        for literal in re.findall(r"\{[{%].*?[}%]\}", text, re.DOTALL):
+            yield from (found for found in re.findall(r'"([^"]*)"', literal) if re.search("[A-Za-z]+ [A-Za-z]", found))
+        text = re.sub(r"(?s)\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", "", text)
+        yield from re.findall(r'(?:aria-label|title|placeholder|alt)="[A-Za-z][^"]*"', text)
+        text = re.sub(r"(?s)<[^>]*>|</?\w+>", "", text)
+    yield from re.findall(r"[A-Za-z]{2,}", text)
+
+
+def balanced(text: str) -> str:
+    """Text without what stands between `{{` or `{%` and the brace that closes it."""
+    kept, place = [], 0
+    while place < len(text):
+        if text.startswith(("{{", "{%"), place):
+            depth, place = 1, place + 2
+            while depth:
+                depth += {"{": 1, "}": -1}.get(text[place], 0)
+                place += 1
+        else:
+            kept.append(text[place])
+            place += 1
+    return "".join(kept)
+
+
+@pytest.mark.parametrize(
+    "name, template",
+    [
+        ("a.md.j2", "# Statement {{ item }}"),
+        ("a.html.j2", '<p aria-label="Theorems">{{ item }}</p>'),
+        ("a.html.j2", '<p>{{ "two words" if item }}</p>'),
+        ("a.tex.j2", r"\section*{Statement} \VAR{t(x, {})}"),
+    ],
+)
+def test_a_word_left_in_a_template_is_found(name: str, template: str) -> None:
+    assert list(fixed_words(template, name))
+
+
+MIXED = '''"""Two lines.
+
+What it is about.
+
+[zh] 两行。
+
+讲的是什么：$x^2$。
+"""
+
+x: real
+T: positive
+
+
+def square():
+    """The slope of a square.
+    [zh] 平方的斜率。
+    """
+    assert diff(x**2, x) == 2 * x, "the slope [zh] 斜率"
+    assert diff(1 / T, T) == -1 / T**2
+
+
+def wrong():
+    """Not so."""
+    assert diff(x**2, x) == x
+
+
+def undefined():
+    assert tan(x) == tan(x) + 0 * lgamma(x)
+
+
+def open_question():
+    assert cosh(x) >= 1 + x**2 / 2
+'''
+
+
+def shown(code: str) -> Document:
+    return document(checked_text(MIXED), language=code)
+
+
+def test_prose_is_shown_in_the_language_it_is_written_in() -> None:
+    english, chinese = render(shown("en"), "md"), render(shown("zh"), "md")
+    for text in ("Two lines", "What it is about.", "The slope of a square.", "the slope"):
+        assert text in english and text not in chinese
+    for text in ("两行", "讲的是什么：$`x^{2}`$。", "平方的斜率。", "斜率"):
+        assert text in chinese and text not in english
+    assert "Not so." in english and "Not so." in chinese, "what is not translated stands as it is"
+    assert "[zh]" not in english + chinese and r"\[zh" not in english + chinese
+
+
+def test_terminal_and_data_show_no_translation(derive: Derive, tmp_path: Path) -> None:
+    file = tmp_path / "mixed.derive"
+    file.write_text(MIXED, encoding="utf-8")
+    for arguments in (("check", str(file)), ("show", str(file)), ("check", str(file), "--json")):
+        run = derive(*arguments)
+        assert "Two lines" in run.out or "diff(x**2, x)" in run.out
+        assert not CHINESE.search(run.out)
+
+
+def test_translations_are_written_back_into_the_file() -> None:
+    theory = loads(MIXED)
+    again = loads(theory_to_text(theory))
+    assert theory.translations == again.translations == {"zh": ("两行。", "讲的是什么：$x^2$。")}
+    assert [t.translations for t in again.theorems] == [{"zh": "平方的斜率。"}, {}, {}, {}]
+    assert again["square"].claims[0].translations == {"zh": "斜率"}
+
+
+@pytest.mark.parametrize("text", ["[zh] 只有中文。", "An index [zh] in a line of prose."])
+def test_part_begins_a_line(text: str) -> None:
+    theory = loads(f'"""{text}"""\n\nassert 1 == 1\n')
+    assert theory.title == ("" if text.startswith("[") else text)
+    assert bool(theory.translations) == text.startswith("[")
+
+
+def without_prose(made: Document) -> Document:
+    theorems = tuple(
+        replace(t, doc="", claims=tuple(replace(c, caption=None) for c in t.claims)) for t in made.theorems
+    )
+    return replace(made, title="", prose="", theorems=theorems)
+
+
+@pytest.mark.parametrize("name", ["saturation", "dot_product", "normalisers", None])
+def test_nothing_but_names_is_english_in_a_chinese_report(name: str | None, checked: Checked) -> None:
+    result = checked(name) if name else checked_text(MIXED)
+    text = render(without_prose(document(result, language="zh")), "md")
+    text = re.sub(r"(?ms)^```.*?^```$|\$`.*?`\$|(`+).*?\1", "", text)
+    assert "定理" in text and "内核" in text
+    assert set(words_in(text)) - NAMES <= {result.theory.name}
+
+
+def test_verdicts_are_told_apart_in_chinese() -> None:
+    text = render(shown("zh"), "md")
+    assert "✔ 1 条定理已证明" in text
+    assert "✘ 2 条定理已否定" in text and "反例：" in text and "在该处无定义：右边：lgamma 在极点处" in text
+    assert "≈ 1 条定理已检验" in text or "? 1 条定理未判定" in text
+    assert len({str(language("zh").say(f"verdict.{v}")) for v in words.MARKS}) == 4
+
+
+def test_page_names_its_language() -> None:
+    for code, tag in (("en", "en"), ("zh", "zh-Hans")):
+        page = parsed(render(shown(code), "html"))
+        assert page.get("lang") == tag
+        (title,) = elements(page, "title")
+        assert title.text == ("Two lines" if code == "en" else "两行")
+
+
+def test_chinese_reports_stand_beside_the_english_ones(derive: Derive, elsewhere: Path) -> None:
+    (elsewhere / "mixed.derive").write_text(MIXED, encoding="utf-8")
+    for code in LANGUAGES:
+        assert derive("report", "mixed.derive", "--format", "md", "--lang", code).status == 1
+    assert "--lang zh" in (elsewhere / "reports" / "mixed.zh.md").read_text(encoding="utf-8")
+    assert "--lang" not in (elsewhere / "reports" / "mixed.md").read_text(encoding="utf-8")
+
+
+def test_unknown_language_is_a_usage_error(derive: Derive) -> None:
+    run = derive("report", "softmax", "--lang", "tlh")
+    assert run.status == 2 and "'en'" in run.err and "'zh'" in run.err
+
+
+# -- LaTeX ------------------------------------------------------------------------------------------------------------
+
+
+def test_latex_asks_for_chinese_type_where_there_is_chinese_only() -> None:
+    assert "CJKutf8" not in render(shown("en"), "tex")
+    chinese = render(shown("zh"), "tex")
+    assert chinese.count("CJKutf8") == 1 and r"\begin{CJK}{UTF8}{gbsn}" in chinese
+    own = replace(shown("en"), prose="引言 and 𠀀")
+    assert "引言" in render(own, "tex") and "[U+20000]" in render(own, "tex"), "what the font lacks is named"
+
+
+def test_pdf_without_chinese_type_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf, "_found", lambda *names: False)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    with pytest.raises(MissingTool, match="latex-cjk-chinese"):
+        pdf.pdf(r"\usepackage{CJKutf8}")
+
+
+@pytest.mark.slow
+def test_chinese_pdf_compiles(tmp_path: Path) -> None:
+    if shutil.which("pdflatex") is None or not pdf._found("CJKutf8.sty", "gbsnu4e.tfm"):
+        pytest.skip("pdflatex or its Chinese type is not installed")
+    made = tmp_path / "made.pdf"
+    made.write_bytes(pdf.pdf(render(shown("zh"), "tex")))
+    if program := shutil.which("pdftotext"):
+        text = subprocess.run([program, str(made), "-"], capture_output=True, text=True, check=True).stdout
+        assert "条定理已证明" in re.sub(r"\s", "", text) and "反例" in text
