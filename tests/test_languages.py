@@ -144,7 +144,7 @@ def balanced(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "name, template",
+    ("name", "template"),
     [
         ("a.md.j2", "# Statement {{ item }}"),
         ("a.html.j2", '<p aria-label="Theorems">{{ item }}</p>'),
