@@ -234,7 +234,7 @@ def test_disagreement_of_the_second_opinion_stops_the_measurement(monkeypatch: p
     def contradict(*_: object) -> bool:
         raise Disagreement("enclosed elsewhere")
 
-    monkeypatch.setattr(measuring, "cross_check", contradict)
+    monkeypatch.setattr(measuring, "confirmed", contradict)
     with pytest.raises(Disagreement):
         measure(SOFTMAX, "s", ("float64",))
 

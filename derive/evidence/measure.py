@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from random import Random
 from typing import Any
@@ -13,12 +14,13 @@ import numpy as np
 
 from derive.codegen import Argument, Compiled, Quantity, quantity
 from derive.codegen.quantities import variables_of
-from derive.evidence.inputs import Inputs, draws, place_of, plain
-from derive.evidence.second import cross_check
-from derive.evidence.ulp import FORMATS, GUARD, Format, Reference, error, references
+from derive.evidence.inputs import Inputs, draws, plain
+from derive.evidence.oracle import Known, truths
+from derive.evidence.second import confirmed
+from derive.evidence.ulp import FORMATS, GUARD, Format
 from derive.language.theory import Theory
 
-MAX_COMPONENTS = 48  # of one result that are compared; more are sampled
+MAX_COMPONENTS = 256  # of one result that are compared; more are sampled
 OPINIONS = 6  # components that mpmath is asked about, of each quantity
 
 
@@ -141,9 +143,7 @@ class _Case:
         if len(every) > MAX_COMPONENTS:
             every = sorted(Random(seed).sample(every, MAX_COMPONENTS))
         self.places: list[tuple[int, ...]] = every
-        here = place_of(q.context, inputs)
-        self.letters = [{**here.fixed, **dict(zip(q.letters, place, strict=True))} for place in every]
-        self.true: list[Reference | None] = references(here, q.term, self.letters, form)
+        self.true: list[Known | None] = truths(q.term, plain(q.context), inputs, q.letters, every, form)
 
     def results(self, code: Compiled) -> list[float]:
         """What the code computes for the components."""
@@ -167,7 +167,7 @@ def _row(variant: str, code: Compiled, form: Format, family: str, cases: Iterabl
             if kind in counts:
                 counts[kind] += 1
             if kind in ("", "lost"):
-                errors.append((error(value, true, form), case, k, value))
+                errors.append((true.error(value), case, k, value))
     worst = max(errors, key=lambda e: e[0], default=None)
     mean = math.fsum(e[0] for e in errors) / len(errors) if errors else 0.0
     return Row(
@@ -182,7 +182,7 @@ def _row(variant: str, code: Compiled, form: Format, family: str, cases: Iterabl
     )
 
 
-def _kind(value: float, true: Reference, form: Format) -> str:
+def _kind(value: float, true: Known, form: Format) -> str:
     """What is wrong with a result other than its digits; "exact" where nothing is and there is no ulp to count in."""
     if math.isinf(true.value):
         return "exact" if value == true.value else "infinite"
@@ -190,7 +190,7 @@ def _kind(value: float, true: Reference, form: Format) -> str:
         return "nan"
     if math.isinf(value):
         return "infinite"
-    if true.value == 0 and abs(true.exact) < form.tiny / 2**GUARD:
+    if true.vanishes:
         return "spurious" if value else ""
     return "lost" if value == 0 and true.value != 0 else ""
 
@@ -228,9 +228,18 @@ def _texts(array: np.ndarray, show: Any) -> Any:
 
 def _second_opinions(q: Quantity, cases: Sequence[_Case], count: int) -> int:
     """How many of some sampled components mpmath confirms. Raises Disagreement where it contradicts one."""
-    known = [(case, k) for case in cases for k, true in enumerate(case.true) if true is not None]
+    known = [(case, k) for case in cases for k, true in enumerate(case.true) if true is not None and true.ordinary]
     sample = Random(0).sample(known, min(count, len(known)))
-    context = plain(q.context)
-    return sum(
-        cross_check(q.term, context, case.inputs.sizes, case.inputs.exact(), case.letters[k]) for case, k in sample
-    )
+    return sum(_confirmed(q, case, k) for case, k in sample)
+
+
+def _confirmed(q: Quantity, case: _Case, k: int) -> bool:
+    """Whether mpmath finds the component's true value too, at both of its precisions, to 20 digits."""
+    true, inputs = case.true[k], case.inputs
+    assert true is not None
+    fixed = {
+        letter: inputs.indices[letter.value[0]] for letter in q.context.letters if letter.value[0] in inputs.indices
+    }
+    letters = {**fixed, **dict(zip(q.letters, case.places[k], strict=True))}
+    room = Fraction(2) ** (true.unit - GUARD)
+    return confirmed(true.exact, room, q.term, plain(q.context), inputs.sizes, inputs.exact(), letters)

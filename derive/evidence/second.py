@@ -38,6 +38,7 @@ class _Floats:
     entries: dict[tuple[str, tuple[int, ...]], Any]
     laws: Mapping[str, Any] = field(default_factory=dict)
     fixed: Mapping[Term, int] = field(default_factory=dict)
+    known: dict[tuple[str, tuple[int, ...]], Any] = field(default_factory=dict)  # values of definitions
 
     def value(self, term: Term, letters: dict[Term, int]) -> Any:
         rule = _VALUES.get(term.op)
@@ -55,7 +56,7 @@ class _Floats:
                 yield inner
 
     def with_entries(self, entries: dict[tuple[str, tuple[int, ...]], Any]) -> _Floats:
-        return replace(self, entries={**self.entries, **entries})
+        return replace(self, entries={**self.entries, **entries}, known={})
 
     def truth(self, term: Term, letters: dict[Term, int]) -> bool:
         op, args = term.op, term.args
@@ -113,9 +114,11 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def _definition(here: _Floats, term: Term, letters: dict[Term, int]) -> Any:
-    definition = here.context.definitions[term.value]
-    own = dict(zip(definition.letters, here.place(term, letters), strict=True))
-    return here.value(definition.body, {**here.fixed, **own})
+    definition, place = here.context.definitions[term.value], here.place(term, letters)
+    if (term.value, place) not in here.known:
+        own = dict(zip(definition.letters, place, strict=True))
+        here.known[term.value, place] = here.value(definition.body, {**here.fixed, **own})
+    return here.known[term.value, place]
 
 
 def _power(here: _Floats, term: Term, letters: dict[Term, int]) -> Any:
@@ -244,17 +247,42 @@ def cross_check(
     indices: Mapping[Term, int] | None = None,
 ) -> bool:
     """Whether mpmath confirms the enclosure to at least 20 digits. Raises Disagreement where it contradicts it."""
+    found = evaluate(term, context, sizes, values, indices, bits=200)
+    if not isinstance(found, Enclosed):
+        return False
+    return _agrees(found.low, found.high, term, context, sizes, values, indices)
+
+
+def confirmed(
+    true: Fraction,
+    room: Fraction,
+    term: Term,
+    context: Context,
+    sizes: Mapping[str, int],
+    values: Mapping[str, Any],
+    indices: Mapping[Term, int] | None = None,
+) -> bool:
+    """Whether mpmath finds this value, of which less than `room` is open, to 20 digits. Raises Disagreement if not."""
+    return _agrees(true - room, true + room, term, context, sizes, values, indices)
+
+
+def _agrees(
+    least: Fraction,
+    most: Fraction,
+    term: Term,
+    context: Context,
+    sizes: Mapping[str, int],
+    values: Mapping[str, Any],
+    indices: Mapping[Term, int] | None,
+) -> bool:
     try:
         rough, fine = (opinion(term, context, sizes, values, indices, digits) for digits in DIGITS)
     except NoOpinion:
         return False
-    found = evaluate(term, context, sizes, values, indices, bits=200)
-    if not isinstance(found, Enclosed):
-        return False
     with mp.workdps(2 * DIGITS[-1]):
         # Half the digits may be lost to a difference quotient; what the two precisions differ by is noise as well.
         noise = 10 * abs(rough - fine) + (1 + abs(fine)) * mpf(10) ** (-DIGITS[0] // 2)
-        low, high = _float(found.low), _float(found.high)
+        low, high = _float(least), _float(most)
         if fine < low - noise or fine > high + noise:
             raise Disagreement(f"enclosed in [{low}, {high}], but mpmath finds {fine}")
         return noise < (1 + abs(fine)) * mpf(10) ** -20

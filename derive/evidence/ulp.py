@@ -136,4 +136,6 @@ def error(value: float, true: Reference, form: Format) -> float:
     if math.isnan(value) or math.isinf(value):
         return 0.0 if value == true.value else math.inf
     found = abs(Fraction(value) - true.exact) / form.ulp(true.exact)
+    if found > Fraction(2) ** 1023:
+        return math.inf
     return float(found) if found > Fraction(1, 2**GUARD) else 0.0
