@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup report test quick slow mutants fuzz lint clean
+.PHONY: help setup report test quick slow mutants fuzz coq lint clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ mutants: $(STAMP)  ## damage proofs step by step and see that the kernel refuses
 
 fuzz: $(STAMP)  ## search for something false that is proved, with DERIVE_FUZZ (20) times the claims
 	@DERIVE_FUZZ=$(DERIVE_FUZZ) $(BIN)/python -m pytest tests/test_soundness_fuzz.py
+
+coq: $(STAMP)  ## have Coq check the catalogue's proofs again, if it is installed
+	@$(BIN)/python -m derive.cli_recheck
 
 lint: $(STAMP)  ## style and types
 	$(BIN)/ruff check .

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from derive import __version__
+from derive.cli_coq import register as register_coq
 from derive.cli_guard import register
 
 if TYPE_CHECKING:
@@ -432,6 +433,7 @@ def _progress() -> Any:
 
 
 register(derive)
+register_coq(derive)
 
 if __name__ == "__main__":
     main()

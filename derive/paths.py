@@ -1,4 +1,4 @@
-"""Where the files that are not code lie: templates and, for reports, the folder to write to."""
+"""Where the files that are not code lie: templates, and the library for Coq."""
 
 from __future__ import annotations
 
@@ -15,3 +15,14 @@ def template_dir() -> Path:
     if beside.is_dir():
         return beside
     raise FileNotFoundError("derive: no report templates found; reinstall the package")
+
+
+def coq_dir() -> Path:
+    """The folder of coq/Derive.v and of the record of what Coq has re-checked."""
+    inside = Path(str(files("derive"))) / "_coq"
+    if inside.is_dir():
+        return inside
+    beside = Path(__file__).resolve().parent.parent / "coq"
+    if beside.is_dir():
+        return beside
+    raise FileNotFoundError("derive: coq/Derive.v is not there; reinstall the package")

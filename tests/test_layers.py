@@ -11,7 +11,19 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "derive"
-LAYERS = ("term", "kernel", "language", "sympy_bridge", "codegen", "evidence", "engine", "guard", "report", "cli")
+LAYERS = (
+    "term",
+    "kernel",
+    "language",
+    "coq",
+    "sympy_bridge",
+    "codegen",
+    "evidence",
+    "engine",
+    "guard",
+    "report",
+    "cli",
+)
 # The ends of the house: what stands beside the command line, and what everybody may use.
 BESIDE_CLI = {"__init__", "__main__", "api", "pytest_plugin", "testing"} | {p.stem for p in PACKAGE.glob("cli_*.py")}
 ANYWHERE = {"paths", ""}

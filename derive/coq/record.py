@@ -1,0 +1,62 @@
+"""The record of what Coq has re-checked: written by `make coq` from a run, read by the reports, never by hand.
+
+A claim is known by the digest of its certificate, which covers statement, hypotheses and steps: a claim that has
+changed since the run has no entry.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from derive.coq.export import Export
+from derive.coq.run import Outcome
+from derive.paths import coq_dir
+
+RECHECKED, NOT_EXPORTED, REFUSED = "re-checked", "not exported", "refused"
+
+
+def path() -> Path:
+    return coq_dir() / "record.json"
+
+
+def entries(exported: Export, outcome: Outcome) -> list[dict[str, Any]]:
+    """One entry a claim, in the order of the theory."""
+    refused = {(r.theorem, r.number): r.message for r in outcome.refused}
+    found = []
+    for c in exported.claims:
+        entry: dict[str, Any] = {"theorem": c.theorem, "claim": c.number, "digest": c.digest}
+        if c.reason is not None:
+            entry |= {"result": NOT_EXPORTED, "reason": c.reason}
+        elif (c.theorem, c.number) in refused:
+            entry |= {"result": REFUSED, "reason": refused[c.theorem, c.number]}
+        else:
+            entry |= {"result": RECHECKED}
+        found.append(entry)
+    return found
+
+
+def written(coq: str, theories: Mapping[str, list[dict[str, Any]]]) -> str:
+    """The record as the text of its file, one claim a line."""
+    parts = []
+    for name in sorted(theories):
+        lines = ",\n".join("   " + json.dumps(e, ensure_ascii=False) for e in theories[name])
+        parts.append(f"  {json.dumps(name)}: [\n{lines}\n  ]")
+    return f'{{\n "coq": {json.dumps(coq)},\n "theories": {{\n' + ",\n".join(parts) + "\n }\n}\n"
+
+
+@lru_cache(maxsize=1)
+def _read() -> dict[str, tuple[str, str | None]]:
+    try:
+        data = json.loads(path().read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return {e["digest"]: (e["result"], e.get("reason")) for entries in data["theories"].values() for e in entries}
+
+
+def said(digest: str) -> tuple[str, str | None] | None:
+    """What the recorded run says of the claim with this digest: the result and the reason; None if nothing."""
+    return _read().get(digest)

@@ -1,0 +1,178 @@
+"""Certificates as Coq files: what is stated, what is not exported, what Coq accepts and what it refuses."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from derive.cli import derive as command
+from derive.coq.export import export
+from derive.coq.run import ALLOWED, FORBIDDEN, Library, axioms, check, strip_comments
+from derive.engine.certify import certificate_of
+from derive.engine.check import check_theory
+from derive.language import loads
+
+needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
+
+TEXT = '''"""A small theory."""
+n: axis
+z: real[n]
+y: real[n]
+fun: real
+Z = sum(exp(z[k]) for k in n)
+s[i] = exp(z[i]) / Z
+
+def normalised():
+    assert sum(s[i] for i in n) == 1
+
+def jacobian():
+    assert diff(s[i], z[j]) == s[i]*(delta(i, j) - s[j])
+
+def keyword():
+    assert diff(fun*fun, fun) == 2*fun
+
+def weighted():
+    assume(sum(y[k] for k in n) == 1)
+    assert sum(y[k]*Z for k in n) == Z
+
+def gamma():
+    assert lgamma(1 + exp(fun)) == lgamma(exp(fun)) + log(exp(fun))
+'''
+
+
+def certificate_for(text: str) -> dict[str, Any]:
+    return json.loads(json.dumps(certificate_of(check_theory(loads(text), 30.0))))
+
+
+@pytest.fixture(scope="module")
+def certificate() -> dict[str, Any]:
+    return certificate_for(TEXT)
+
+
+@pytest.fixture(scope="module")
+def library() -> Iterator[Library]:
+    with Library() as found:
+        yield found
+
+
+def claims(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    return next(t["claims"] for t in data["theorems"] if t["name"] == name)
+
+
+def test_statement_is_printed_from_the_theorys_text(certificate: dict[str, Any]) -> None:
+    text = " ".join(export(certificate).text().split())
+
+    assert "Definition u_s (n_n : nat) (u_z : nat -> R) (i_i : nat) : R := exp (u_z i_i) / u_Z n_n u_z." in text
+    assert (
+        "Theorem t_jacobian_1 (n_n : nat) (Hn_n : (0 < n_n)%nat) (u_z : nat -> R) (i_i : nat) (Hi_i : (i_i < n_n)%nat) "
+        "(i_j : nat) (Hi_j : (i_j < n_n)%nat) : pd1 (fun u_z : nat -> R => u_s n_n u_z i_i) u_z i_j = "
+        "u_s n_n u_z i_i * (delta i_i i_j - u_s n_n u_z i_j)." in text
+    )
+
+
+def test_a_claim_that_the_text_does_not_make_is_not_exported(certificate: dict[str, Any]) -> None:
+    forged = copy.deepcopy(certificate)
+    claims(forged, "normalised")[0]["claim"][3] = ["num", "2"]
+
+    (reason,) = [c.reason for c in export(forged).claims if c.theorem == "normalised"]
+
+    assert reason == "the certificate proves another claim than the text states"
+
+
+def test_the_derivatives_existence_and_denominators_are_stated(certificate: dict[str, Any]) -> None:
+    text = " ".join(export(certificate).text().split())
+    stated = text.split("Theorem t_jacobian_1_defined")[1].split("Proof.")[0]
+
+    assert "(ex1 (fun u_z : nat -> R => u_s n_n u_z i_i) u_z i_j)" in stated
+    assert "(u_Z n_n u_z <> 0)" in stated
+
+
+def test_hypotheses_stand_in_the_statement(certificate: dict[str, Any]) -> None:
+    assert "(Hyp1 : Sum n_n (fun i_k => u_y i_k) = 1)" in export(certificate).text()
+
+
+def test_names_that_mean_something_in_coq_are_prefixed(certificate: dict[str, Any]) -> None:
+    assert "(u_fun : R)" in export(certificate).text()
+
+
+def test_what_coq_does_not_know_is_named_with_the_reason(certificate: dict[str, Any]) -> None:
+    exported = export(certificate)
+
+    assert {c.theorem: c.reason for c in exported.claims}["gamma"] == "Coq's libraries have no lgamma"
+    assert "(* not exported: gamma, claim 1: Coq's libraries have no lgamma *)" in exported.text()
+
+
+def test_nothing_is_assumed_or_admitted(certificate: dict[str, Any]) -> None:
+    assert FORBIDDEN.search(strip_comments(export(certificate).text())) is None
+    assert FORBIDDEN.search("Lemma x : False. Admitted.")
+
+
+def test_axioms_are_read_from_coqs_answer() -> None:
+    answer = "Axioms:\nMy.cheat : False\nClassicalDedekindReals.sig_not_dec\n  : forall P : Prop, {~ ~ P} + {~ P}\n"
+
+    assert axioms(answer) == {"My.cheat", "ClassicalDedekindReals.sig_not_dec"}
+    assert axioms(answer) - ALLOWED == {"My.cheat"}
+
+
+def test_export_writes_the_file_and_names_what_it_leaves_out(tmp_path: Any) -> None:
+    (tmp_path / "small.derive").write_text(TEXT, encoding="utf-8")
+    result = CliRunner().invoke(
+        command,
+        ["export", "--coq", str(tmp_path / "small.derive"), "--out", str(tmp_path / "out")],
+        standalone_mode=False,
+    )
+
+    assert result.return_value == 4
+    assert "not exported: small.gamma, claim 1: Coq's libraries have no lgamma" in result.output
+    assert "t_jacobian_1" in (tmp_path / "out" / "small.v").read_text(encoding="utf-8")
+    assert (tmp_path / "out" / "Derive.v").exists()
+
+
+def test_export_refuses_what_is_no_certificate(tmp_path: Any) -> None:
+    (tmp_path / "x.json").write_text("{}", encoding="utf-8")
+    result = CliRunner().invoke(command, ["export", "--coq", str(tmp_path / "x.json")], standalone_mode=False)
+
+    assert result.return_value == 3
+
+
+@needs_coq
+@pytest.mark.slow
+def test_coq_accepts_the_proofs(certificate: dict[str, Any], library: Library) -> None:
+    outcome = check(export(certificate), library)
+
+    assert outcome.refused == ()
+    assert {name for name, _ in outcome.accepted} == {"normalised", "jacobian", "keyword", "weighted"}
+    assert outcome.foreign == frozenset()
+    assert outcome.kilobytes < 1_000_000
+
+
+@needs_coq
+@pytest.mark.slow
+def test_coq_refuses_a_damaged_step(certificate: dict[str, Any], library: Library) -> None:
+    damaged = copy.deepcopy(certificate)
+    step = claims(damaged, "jacobian")[0]["proof"]["steps"][1]
+    step["after"] = json.loads(re.sub(r'"exp"', '"log"', json.dumps(step["after"]), count=1))
+
+    outcome = check(export(damaged), library)
+
+    assert [r.theorem for r in outcome.refused] == ["jacobian"]
+    assert "normalised" in {name for name, _ in outcome.accepted}
+
+
+@needs_coq
+@pytest.mark.slow
+def test_coq_refuses_a_statement_without_its_hypothesis(library: Library) -> None:
+    """The text assumes something else than what the steps use."""
+    data = certificate_for(TEXT)
+    data["text"] = data["text"].replace("sum(y[k] for k in n) == 1", "sum(y[k] for k in n) == 2")
+
+    outcome = check(export(data), library)
+
+    assert "weighted" in {r.theorem for r in outcome.refused}
