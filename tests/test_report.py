@@ -558,7 +558,8 @@ def test_every_rule_and_procedure_of_the_kernel_has_words_and_a_source() -> None
     for rule in (*RULES, *PROCEDURES):
         assert "_" not in words.rule_words(rule)
         assert words.rule_source(rule)
-    assert len({words.rule_words(rule) for rule in (*RULES, *PROCEDURES)}) == len(RULES) + len(PROCEDURES)
+    names = [words.rule_words(rule) for rule in (*RULES, *PROCEDURES) if not rule.endswith("_last")]
+    assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize(

@@ -86,11 +86,11 @@ INSTANCES = 40
 
 # A side condition without which the row is still true.
 NOT_NEEDED = {
-    (
-        "quotient_rule",
-        "nonzero",
-    ): "a quotient has no value where its denominator is 0, and so no derivative; the condition "
-    "is there to be shown with the step",
+    **dict.fromkeys(
+        (("quotient_rule", "nonzero"), ("constant_numerator", "nonzero")),
+        "a quotient has no value where its denominator is 0, and so no derivative; the condition is there to be shown "
+        "with the step",
+    ),
     ("derivative_of_a_sum", "constant"): "where a filter depends on the variable, it switches a term on or off at a "
     "boundary, and nothing is differentiated there",
 }

@@ -97,7 +97,11 @@ def one(nf: Normal, mono: Mono, c: object, known: list[Name]) -> Term:
 
 
 def inside(nf: Normal, atom: Term, known: list[Name]) -> Term:
-    """An atom with names put in beneath it."""
+    """An atom as a name, or with names put in beneath it."""
+    for name in known:
+        if len(name.factors) == 1 and name.coefficient == 1:
+            for mapping, _ in embeddings(list(name.factors), [(atom, 1)], {}):
+                return defined(name.name, *(mapping.get(k, k) for k in name.letters))
     if not atom.args or atom.op in ("var", "delta", "argmax"):
         return atom
     if atom.bound:

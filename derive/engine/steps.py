@@ -7,6 +7,7 @@ the plain identity that the search for a proof has found.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from derive.engine.fold import folded
 from derive.kernel import moments
@@ -119,6 +120,9 @@ def differentiate(d: Derivation, path: Path) -> None:
     if op == "def":
         d.unfold((*path, 0))
         differentiate(d, path)
+        if path and d.at(path).op != "diff":
+            sift(d, path)
+            settle(d, path, nf, SHORTER)
     elif op == "var":
         entries = [(a, b) for a, b in zip(body.args, entry.args, strict=True) if a is not b]
         d.step("variable_rule", path, mul(*(make("delta", pair) for pair in entries)))
@@ -135,6 +139,9 @@ def differentiate(d: Derivation, path: Path) -> None:
         if not depends(nf, args[1], entry.value):
             d.row("constant_divisor", path)
             inner(d, (*path, 0))
+        elif not depends(nf, args[0], entry.value):
+            d.row("constant_numerator", path)
+            everywhere(d, path)
         else:
             d.row("quotient_rule", path)
             everywhere(d, path)
@@ -163,27 +170,24 @@ def differentiate(d: Derivation, path: Path) -> None:
         raise TooLong
 
 
-def settle(d: Derivation, path: Path, nf: Normal) -> None:
-    """Bring an inner derivative to a short form before it is differentiated again."""
-    short = d.apart(folded(nf, d.at(path)))
-    if not any(t.op == "diff" for t in subterms(short)):
-        d.step(identity(nf, d.at(path), short), path, short)
+def settle(d: Derivation, path: Path, nf: Normal, most: float = inf) -> None:
+    """Bring an inner derivative to a short form, if that is shorter than a part of what stands there."""
+    now = d.at(path)
+    if any(t.op == "diff" for t in subterms(now)):
+        return
+    short = d.apart(folded(nf, now))
+    if short.size < most * now.size and not any(t.op == "diff" for t in subterms(short)):
+        d.step(identity(nf, now, short), path, short)
 
 
 def product(d: Derivation, path: Path, args: tuple[Term, ...], entry: Term) -> None:
     if not depends(d.nf, args[0], entry.value):
         d.row("constant_factor", path)
     elif not any(depends(d.nf, a, entry.value) for a in args[1:]):
-        d.step("field_identity", (*path, 0), mul(*args[1:], args[0]))
-        for _ in args[1:]:
-            d.row("constant_factor", next(p for p in positions(d.at(path), path, is_product_diff)))
+        d.row("constant_factor_last", path)
     else:
         d.row("product_rule", path)
     everywhere(d, path)
-
-
-def is_product_diff(t: Term) -> bool:
-    return t.op == "diff" and t.args[0].op == "mul"
 
 
 def inner(d: Derivation, path: Path) -> None:
@@ -477,6 +481,10 @@ def comes_out(t: Term) -> bool:
     return body.op == "mul" and body.args[0].letters.isdisjoint(t.bound)
 
 
+SHORTER = 0.9  # a derivative of a name is written anew where that makes it shorter by a tenth
+WORKED_OUT = {"limit_by_expansion": ("limit",), "laws_of_means": ("E", "Var", "Cov"), "replacement": ("at",)}
+
+
 def finish(d: Derivation, right: Term, uses: tuple[Use, ...]) -> None:
     """The last lines: known equations put in, then one identity to the right side."""
     nf = d.nf
@@ -492,9 +500,12 @@ def finish(d: Derivation, right: Term, uses: tuple[Use, ...]) -> None:
 
 
 def identity(nf: Normal, before: Term, after: Term) -> str:
-    """The name of the identity: of the field of rational functions, or of sums too."""
-    letters = {k for t in subterms(before) for k in t.bound} | {k for t in subterms(after) for k in t.bound}
-    return "sum_normal_form" if letters else "field_identity"
+    """The name of the identity: by the operator it works out, else of sums or of the field of rational functions."""
+    here, there = list(subterms(before)), list(subterms(after))
+    for name, ops in WORKED_OUT.items():
+        if any(t.op in ops for t in here) and not any(t.op in ops for t in there):
+            return name
+    return "sum_normal_form" if any(t.bound for t in (*here, *there)) else "field_identity"
 
 
 def by_cases(d: Derivation, right: Term) -> None:

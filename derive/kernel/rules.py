@@ -88,8 +88,17 @@ CALCULUS = (
     _row("sum_rule", diff(make("add", (each(A),)), X), make("add", (each(diff(A, X)),)), cite=LEIBNIZ),
     _row("negation_rule", diff(neg(A), X), neg(diff(A, X)), cite=LEIBNIZ),
     _row("constant_factor", diff(mul(A, B), X), mul(A, diff(B, X)), ("constant", A, X), cite=LEIBNIZ),
+    _row("constant_factor_last", diff(mul(A, B), X), mul(diff(A, X), B), ("constant", B, X), cite=LEIBNIZ),
     _row("product_rule", diff(mul(A, B), X), add(mul(diff(A, X), B), mul(A, diff(B, X))), cite=LEIBNIZ),
     _row("constant_divisor", diff(div(A, B), X), div(diff(A, X), B), ("constant", B, X), cite=LEIBNIZ),
+    _row(
+        "constant_numerator",
+        diff(div(A, B), X),
+        neg(div(mul(A, diff(B, X)), power(B, TWO))),
+        ("constant", A, X),
+        ("nonzero", B),
+        cite=LEIBNIZ,
+    ),
     _row(
         "quotient_rule",
         diff(div(A, B), X),
