@@ -96,7 +96,7 @@ def test_every_rule_has_a_chinese_name_and_explanation() -> None:
     rules = {*RULES, *ROWS, *LINE_PROCEDURES, *words.PROCEDURES}
     names = {rule: chinese.told(words.rule_words(rule)) for rule in rules}
     assert not [rule for rule, name in names.items() if not CHINESE.search(name)]
-    assert len(set(names.values())) == len({words.rule_words(rule) for rule in rules})  # a mirrored rule shares its name
+    assert len(set(names.values())) == len({words.rule_words(rule) for rule in rules})  # mirrored rules share one
     for rule in rules:
         source = chinese.told(words.rule_source(rule))
         assert set(words_in(re.sub(r"d/du \w+\(u\)", "", source))) <= NAMES, rule
