@@ -245,7 +245,7 @@ def report(
 ) -> int:
     """Write reports; without a name, of the whole catalogue, with an index."""
     from derive.cli_text import written_text
-    from derive.language import catalogue
+    from derive.language import LanguageError, catalogue
     from derive.report.pdf import MissingTool
     from derive.report.store import Store, default_store
     from derive.report.write import FORMATS, report_theory, write_index
@@ -269,6 +269,10 @@ def report(
                 entry, written = report_theory(
                     theory, chosen, out, timeout=timeout, index=not names, language=lang, store=store, tell=tell
                 )
+            except LanguageError as problem:  # what is to be drawn of it cannot be read
+                _complain(problem)
+                bad = True
+                continue
             except MissingTool as problem:
                 raise Failure(str(problem), TOOL_MISSING) from problem
             except OSError as problem:

@@ -21,7 +21,7 @@ from derive.paths import template_dir
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 # Packages that whoever uses a module brings: the runner of the plugin, the libraries of the functions that are called.
-BROUGHT = {"pytest_plugin.py": ("pytest",), "calling.py": ("torch", "jax", "jaxlib")}
+BROUGHT = {"pytest_plugin.py": ("pytest",), "plots.py": ("matplotlib",), "calling.py": ("torch", "jax", "jaxlib")}
 TEMPLATES = {str(p.relative_to(ROOT / "templates")) for p in (ROOT / "templates").rglob("*") if p.is_file()}
 
 

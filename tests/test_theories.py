@@ -57,7 +57,7 @@ THEOREMS = {
     """,
     "saturation": """
         bounded_by_output bounded_by_other_output bounded_by_rest row_size trace diagonal_at_most_a_quarter
-        largest_at_one_half smaller_towards_the_ends slope_vanishes_at_both_ends scaled_jacobian saturates
+        largest_at_one_half smaller_towards_the_ends slope_vanishes_at_both_ends scaled_jacobian jacobian_size saturates
         jacobian_vanishes gradient_vanishes scaled_down ties_do_not_saturate leader_takes_all
     """,
     "sigmoid": """

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from derive.engine.verdict import TheoryResult
 from derive.language.theory import Theory
 from derive.report import words
+from derive.report.figures import Figure, figures
 
 if TYPE_CHECKING:
     from derive.codegen import Compiled
@@ -48,6 +49,16 @@ class Worst:
 
 
 @dataclass(frozen=True)
+class Point:
+    """The largest error of a variant on a family of inputs in ulp; None where it overflows."""
+
+    variant: str
+    dtype: str
+    family: str
+    ulp: float | None
+
+
+@dataclass(frozen=True)
 class Measured:
     """The errors of one quantity: its worst in each dtype, and family by family, for each variant side by side."""
 
@@ -58,6 +69,7 @@ class Measured:
     families: tuple[tuple[str, ...], ...]  # a row for each kind of inputs: its name, and the error in each column
     columns: tuple[str, ...]  # of the errors by inputs: dtypes, and variants within
     worst: tuple[Worst, ...]
+    points: tuple[Point, ...] = ()
 
     def headings(self) -> tuple[str, ...]:
         return tuple(VARIANTS[variant] for variant in self.variants)
@@ -73,6 +85,7 @@ class Evidence:
     opinions: int = 0
     code: str = ""
     seed: int = SEED
+    figures: tuple[Figure, ...] = ()
 
     def by_variants(self) -> list[list[Measured]]:
         """The measured quantities, those with the same variants together."""
@@ -133,7 +146,9 @@ def gather(result: TheoryResult, tell: Callable[[str], None] = lambda _: None) -
         opinions += found.opinions
         if found.rows:
             measured.append(_measured(name, found))
-    return Evidence(agreed, tuple(measured), tuple(skipped), opinions, module(codes))
+    tell(f"{theory.name}: figures")
+    drawn, left_out = figures(result, measured, SEED)
+    return Evidence(agreed, tuple(measured), (*skipped, *left_out), opinions, module(codes), SEED, drawn)
 
 
 def quantities(result: TheoryResult) -> list[str]:
@@ -174,6 +189,10 @@ def _measured(name: str, found: Measurement) -> Measured:
         families=tuple((family, *(_cell(by_place.get((v, d, family))) for v, d in columns)) for family in families),
         columns=tuple(f"{dtype}, {VARIANTS[variant]}" for variant, dtype in columns),
         worst=tuple(worst for variant, dtype in columns for worst in _worst(found.worst(variant, dtype))),
+        points=tuple(
+            Point(VARIANTS[r.variant], r.dtype, r.family, None if r.overflow else float(f"{r.max_ulp:.4g}"))
+            for r in found.rows
+        ),
     )
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 _PDF_SECONDS = 120
@@ -15,8 +16,11 @@ class MissingTool(Exception):
     """A format needs a program that is not on this machine."""
 
 
-def pdf(tex: str) -> bytes:
-    """The LaTeX text typeset by pdflatex, which may neither run programs nor read or write elsewhere."""
+def pdf(tex: str, beside: Mapping[str, bytes] | None = None) -> bytes:
+    """The LaTeX text typeset by pdflatex, which may neither run programs nor read or write elsewhere.
+
+    `beside` are the files that the text includes, by their places.
+    """
     program = shutil.which("pdflatex")
     if program is None:
         raise MissingTool("PDF needs pdflatex (Debian: texlive-latex-base and lmodern); the .tex file needs nothing")
@@ -27,6 +31,9 @@ def pdf(tex: str) -> bytes:
         )
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "report.tex").write_text(tex, encoding="utf-8")
+        for name, content in (beside or {}).items():
+            (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+            (Path(folder) / name).write_bytes(content)
         environment = os.environ | {
             "openin_any": "p",
             "openout_any": "p",

@@ -15,9 +15,10 @@ from markupsafe import Markup
 from derive import __version__
 from derive.engine.verdict import ORDER
 from derive.paths import template_dir
-from derive.report import escape, prose, words
+from derive.report import escape, plots, prose, words
 from derive.report.document import Document
 from derive.report.entry import Entry
+from derive.report.figures import Figure
 from derive.report.languages import Language, file_name, language
 from derive.report.latex import ROOM, Printer
 from derive.report.page import Page, asset
@@ -200,6 +201,7 @@ def render(document: Document, form: str, index: bool = False) -> str:
         "command": _command(document.language, document.source),
         "room": ROOM,
         "index": index,
+        "drawing": _drawing(document, form),
         "wide": lambda term, room=_INLINE_ROOM: printer.width(term) > room,
         "last": lambda axis: formulas["inline"](sub(size(axis), ONE)),
         "equation": lambda item: cmp("==", defined(item.name, *item.letters), item.body),
@@ -211,6 +213,22 @@ def render(document: Document, form: str, index: bool = False) -> str:
     if form == "tex" and any(map(escape.is_chinese, text)):
         text = template.render(data, chinese=True)
     return _tidy(text)
+
+
+def _drawing(document: Document, form: str) -> Callable[[Figure], Markup] | None:
+    """What shows a figure: within the page, or as the place of its file; None where nothing can be drawn."""
+    if not plots.can_draw():
+        return None
+    if form == "html":
+        words = language(document.language, str)
+        return lambda figure: Markup(plots.within(figure, f"figure-{figure.name}", _spoken(words, figure)))
+    suffix = "svg" if form == "md" else "pdf"
+    return lambda figure: Markup(quote(plots.place_of(document, figure, suffix)))
+
+
+def _spoken(words: Language, figure: Figure) -> str:
+    """What a figure shows, for those who do not see it."""
+    return f"{figure.title_in(words.code)}: {words.told(figure.alt)}"
 
 
 def render_index(documents: tuple[Entry, ...], form: str = "md", code: str = "en") -> str:

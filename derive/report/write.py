@@ -14,15 +14,18 @@ from derive.paths import template_dir
 from derive.report.data import plain, restored
 from derive.report.document import Document, document, source_of
 from derive.report.entry import Entry, entry
+from derive.report.figures import figures_text, wanted
 from derive.report.files import write_bytes, write_text
 from derive.report.languages import file_name
 from derive.report.numbers import DTYPES, SEED, Evidence, gather
 from derive.report.pdf import MissingTool, pdf
+from derive.report.plots import drawings
 from derive.report.store import BELOW_REPORTS, Store, digest_of_files, key_of, surroundings
 
 FORMATS = ("md", "tex", "html", "pdf")
 _OURS = (".py", ".toml")
 PACKAGE = Path(__file__).resolve().parent.parent
+_EVIDENCE = ("report/numbers.py", "report/figures.py", "report/words.py")  # what it comes from of this layer
 _TIMES_UP = ("time limit", "time ran out")  # in the reasons of results that a faster machine would not give
 
 
@@ -39,9 +42,11 @@ def report_theory(
 ) -> tuple[Entry, list[Path]]:
     """Check the theory and write its report in these formats. Returns what was found, in short, and the files.
 
-    `index` says that a list of all reports will lie beside it. What the store holds is not computed again.
+    `index` says that a list of all reports will lie beside it. What the store holds is not computed again. Raises
+    LanguageError where the file of figures beside the theory is none, and MissingTool for a format that needs one.
     """
     store = store or Store()
+    wanted(theory)
     keys = _keys(theory, formats, timeout, index, language)
     with store.alone(keys["entry"]):
         kept = {name: store.get(key) for name, key in keys.items()}
@@ -51,12 +56,15 @@ def report_theory(
                 for name, data in kept.items():
                     store.put(keys[name], data)
     tell(f"{theory.name}: writing")
-    files = []
-    for form in formats:
-        path = folder / file_name(theory.name, form, language)
-        write_bytes(path, base64.b64decode(kept[form]) if form == "pdf" else kept[form].encode())
-        files.append(path)
+    files = [_written(folder, *item) for form in formats for item in kept[form]]
     return restored(Entry, kept["entry"]), files
+
+
+def _written(folder: Path, name: str, text: str, packed: bool) -> Path:
+    """Write one file as the store keeps it: its name, and its text or, where `packed`, its bytes in base 64."""
+    path = folder / name
+    write_bytes(path, base64.b64decode(text) if packed else text.encode())
+    return path
 
 
 def _made(
@@ -79,16 +87,25 @@ def _made(
     return kept
 
 
-def _rendered(made: Document, form: str, index: bool) -> str:
+def _rendered(made: Document, form: str, index: bool) -> list[tuple[str, str, bool]]:
+    """The file of that format, and those that lie beside it, as `_written` takes them."""
     from derive.report.render import render
 
+    figures = {"md": "svg", "tex": "pdf", "pdf": "pdf"}.get(form)
+    beside = drawings(made, figures) if figures else {}
+    name = file_name(made.name, form, made.language)
     if form == "pdf":
-        return base64.b64encode(pdf(render(made, "tex"))).decode()
-    return render(made, form, index)
+        return [(name, _packed(pdf(render(made, "tex"), beside)), True)]
+    text = render(made, form, index)
+    return [(name, text, False), *((name, _packed(data), True) for name, data in beside.items())]
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(content).decode()
 
 
 def _evidence(result: TheoryResult, timeout: float, store: Store, tell: Callable[[str], None]) -> Evidence:
-    below = digest_of_files(PACKAGE, (*BELOW_REPORTS, "report/numbers.py"), (".py",))
+    below = digest_of_files(PACKAGE, (*BELOW_REPORTS, *_EVIDENCE), (".py",))
     key = key_of(evidence=_texts(result.theory), below=below, timeout=timeout, seed=SEED, dtypes=DTYPES, **_where())
     try:
         return restored(Evidence, store.get(key))
@@ -124,8 +141,8 @@ def _where() -> dict[str, Any]:
 
 
 def _texts(theory: Theory) -> list[list[Any]]:
-    """The theory's name and text, and those of all that it imports."""
-    return [[theory.name, theory.text], *(_texts(item.theory) for item in theory.imports)]
+    """The theory's name and text, what is to be drawn of it, and the same of all that it imports."""
+    return [[theory.name, theory.text, figures_text(theory)], *(_texts(item.theory) for item in theory.imports)]
 
 
 def write_report(
@@ -137,12 +154,7 @@ def write_report(
 ) -> tuple[Document, list[Path]]:
     """Write the report of what was checked in these formats. Returns the document and its files."""
     made = document(result, gather(result, tell), language)
-    files: list[Path] = []
-    for form in formats:
-        text = _rendered(made, form, False)
-        files.append(folder / file_name(made.name, form, language))
-        write_bytes(files[-1], base64.b64decode(text) if form == "pdf" else text.encode())
-    return made, files
+    return made, [_written(folder, *item) for form in formats for item in _rendered(made, form, False)]
 
 
 def write_index(
