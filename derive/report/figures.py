@@ -268,7 +268,8 @@ def _curves(item: Wanted, result: TheoryResult, _: Sequence[Measured], __: int) 
     names = ", ".join(options["y"])
     rows = _rows(curves, range(0, POINTS, (POINTS - 1) // 8))
     return Figure(
-        item.name, "curves", item.title, item.translations, options["x"], names if len(options["y"]) == 1 else "", options["scale"],
+        item.name, "curves", item.title, item.translations, options["x"],
+        names if len(options["y"]) == 1 else "", options["scale"],
         options["y_scale"], (Panel("", tuple(curves)),), (), f"generated code of {names}",
         "; ".join(map(_spoken, curves)), (options["x"], *(c.label for c in curves)), rows,
     )  # fmt: skip
@@ -367,7 +368,8 @@ def _errors(item: Wanted, _: TheoryResult, measured: Sequence[Measured], seed: i
     rows = tuple((f, *(_ulp(by_place.get((v, f))) for v in variants)) for f in families)
     worst = [f"{v}: {_worst([by_place.get((v, f)) for f in families])}" for v in variants]
     return Figure(
-        item.name, "errors", item.title, item.translations, "error in ulp", "", "log", "linear", (Panel("", curves),), families,
+        item.name, "errors", item.title, item.translations,
+        "error in ulp", "", "log", "linear", (Panel("", curves),), families,
         f"generated code of {name} in {dtype} against enclosures (seed {seed})",
         "; ".join(worst), ("inputs", *variants), rows,
     )  # fmt: skip

@@ -178,8 +178,11 @@ def _plain_ticks(place: Any, x_scale: str, y_scale: str) -> None:
 
 
 def within(figure: Figure, identity: str, spoken: str) -> str:
-    """The drawing as part of a page, with what is said to those who do not see it: no style sheet or attribute that its policy refuses, the page's own ink, and no
-    name that something else there has."""
+    """The drawing as part of a page, with what is said to those who do not see it.
+
+    It has no style sheet or attribute, which the page's policy refuses, the page's own ink, and no name that something
+    else there has.
+    """
     root = ElementTree.fromstring(drawn(figure, "svg"))
     used = {name for e in root.iter() for value in e.attrib.values() for name in _POINTED.findall(value)}
     used |= {e.attrib[_LINK].removeprefix("#") for e in root.iter() if _LINK in e.attrib}
