@@ -35,6 +35,7 @@ from derive.term import (
     over,
     power,
     size,
+    sub,
     var,
     where,
 )
@@ -299,6 +300,59 @@ def test_filter_of_the_claim_is_no_hypothesis_about_all() -> None:
 
     assert refused_term(claim)
     assert refused_term(zero, Step("hypothesis", ZERO, (), False, (Use("hypothesis", 0, ((K, J),)),)))
+
+
+def test_claim_for_all_letters_restricts_them_by_indices_and_bits_only() -> None:
+    same = cmp("==", z(K), z(K))
+    for restriction in (cmp("!=", K, I), make("holds", (var("b", K),))):
+        check(Proof(make("all", (same, restriction), None, (K,)), (Step("algebra", z(K)),)), context_with_bits())
+    for restriction in (cmp(">", z(K), ZERO), make("or", (cmp("!=", K, I), cmp("==", z(K), ONE)))):
+        with pytest.raises(Rejected, match="indices and bits"):
+            check(Proof(make("all", (same, restriction), None, (K,)), (Step("algebra", z(K)),)), context_with_bits())
+
+
+def context_with_bits() -> Context:
+    base = context()
+    return Context(base.axes, {**base.declarations, "b": Declaration("b", "bit", ("n",))}, base.definitions)
+
+
+def test_letter_that_only_a_hypothesis_restricts_is_not_borrowed_by_a_step() -> None:
+    """k != l says that the axis has two entries; the claim, which has neither letter, may be about one."""
+    base = context()
+    restricted = Context(base.axes, base.declarations, base.definitions, (cmp("!=", K, L),))
+    one = cmp("==", ONE, ONE)
+    borrowed = (Step("algebra", add(ONE, neg(delta(K, L)))), Step("algebra", ONE))
+    used = (Step("algebra", ONE, (), False, (Use("hypothesis", 1, multiplier=delta(K, L)),)),)
+
+    for steps in (borrowed, used):
+        with pytest.raises(Rejected, match="only a hypothesis restricts"):
+            check(Proof(one, steps), restricted)
+    own = Proof(cmp("==", delta(K, L), ZERO), (Step("algebra", ZERO),))  # the claim's own letters are restricted
+    assert check(own, restricted)
+
+
+def test_equation_leans_on_the_lines_of_its_proof_and_no_others() -> None:
+    """exp(x) - x is positive by a line, which the logarithm of its square needs."""
+    gap = sub(fn("exp", var("x")), var("x"))
+    claim = cmp("==", fn("log", power(gap, TWO)), mul(TWO, fn("log", gap)))
+    step = (Step("algebra", claim.args[1]),)
+    tangent = Line(cmp(">=", fn("exp", var("x")), add(ONE, var("x"))), "exp_tangent", (var("x"),))
+    positive = Line(cmp(">", gap, ZERO), "combination", (), (Part(ONE, (Cite(0),)), Part(ONE)))
+    false = Line(cmp(">", sub(gap, TWO), ZERO), "combination", (), (Part(ONE, (Cite(0),)), Part(ONE)))
+
+    assert check(Proof(claim, step, (tangent, positive)), context())
+    for lines in ((), (positive,), (tangent, false)):
+        with pytest.raises(Rejected):
+            check(Proof(claim, step, lines), context())
+
+
+def test_line_about_all_letters_is_not_taken_for_the_letter_of_the_claim_alone() -> None:
+    """A line for all k with k != i says nothing of the claim's own i."""
+    others = Line(cmp("!=", delta(K, I), ONE), "combination", (), (Part(neg(ONE)),), (), (K,), cmp("!=", K, I))
+    claim = cmp("==", ONE, mul(sub(ONE, delta(J, I)), power(sub(ONE, delta(J, I)), neg(ONE))))
+
+    with pytest.raises(Rejected):
+        check(Proof(claim, (Step("algebra", claim.args[1]),), (others,)), context())
 
 
 def lemma_context(lemma: Lemma, *hypotheses: Term, letters: frozenset[Term] = frozenset()) -> Context:

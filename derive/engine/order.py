@@ -16,7 +16,7 @@ from derive.engine.strategies import Goal, Scope, above, addends_of
 from derive.kernel import domain
 from derive.kernel.check import MALFORMED, Ground, pure_index
 from derive.kernel.context import Lemma
-from derive.kernel.normal import Exponent, Mono, Normal, Poly, add_to, key, scaled
+from derive.kernel.normal import Exponent, Mono, Normal, Poly, add_to, key, mono_key, scaled
 from derive.kernel.order import Board
 from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected, Use
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, difference, sign, split
@@ -26,6 +26,7 @@ from derive.term import ZERO as NOUGHT
 MAX_DEPTH = 6
 MAX_GOALS = 60
 MAX_EFFORT = 1600  # pieces weighed in one search
+MAX_ASKED = 3  # signs asked for by what is left of an equation
 ORIENTED = {"<": ">", "<=": ">="}
 
 
@@ -37,10 +38,26 @@ def find(ground: Ground, claim: Term) -> Proof:
     return Proof(claim, lines=search.result([*search.obligations(), *last]))
 
 
-def obligations(ground: Ground) -> tuple[Line, ...]:
-    """Lines for what the right side needs to be defined, as far as signs alone do not give it."""
+def premises(ground: Ground, gap: Term | None) -> tuple[Line, ...]:
+    """Lines that an equation may lean on: what the right side needs to be defined, and the signs that cases in `gap`,
+    which is what is left of left - right, ask for."""
     search = Search(ground)
-    return search.result(search.obligations())
+    return search.result([*search.obligations(), *(search.asked(gap) if gap is not None else ())])
+
+
+def switches(gap: Poly) -> Iterator[Term]:
+    """The terms whose sign decides what the polynomial is: of its cases, absolute values and real powers."""
+    for mono in sorted(gap, key=mono_key):
+        for a, e in sorted(mono, key=lambda p: key(p[0])):
+            if a.op == "where" and a.args[0].op == "cmp" and a.args[0].args[1] is NOUGHT:
+                u = a.args[0].args[0]
+                yield u.args[0] if u.op == "pow" else u
+            elif a.op == "fn" and a.value in ("abs", "log"):
+                yield a.args[0]
+            elif a.op == "add" and not isinstance(e, int):
+                yield a
+            elif a.op == "pow" and a.args[1].op == "num":
+                yield a.args[0]
 
 
 class Search:
@@ -163,6 +180,16 @@ class Search:
                     scale = (MINUS_ONE,) if turned else ()
                     number = self.add(Line(condition, "combination", scale, (part,), (), scope.letters, scope.where))
                     break
+            if number is not None:
+                found.append(number)
+        return found
+
+    def asked(self, gap: Term) -> list[int]:
+        """Lines for the signs on which the atoms of what is left depend."""
+        found = []
+        for term in list(dict.fromkeys(switches(self.nf.poly(gap))))[:MAX_ASKED]:
+            ways = ((term, True), (neg(term), True), (term, False), (neg(term), False))
+            number = next((n for t, strict in ways if (n := self.prove(t, strict, Scope())) is not None), None)
             if number is not None:
                 found.append(number)
         return found
@@ -298,4 +325,4 @@ def bared(here: Normal, poly: Poly, strict: bool) -> tuple[Term, Term, Poly]:
     return mul(*terms), mul(*factor), rest
 
 
-__all__ = ["NOUGHT", "Search", "cmp", "find", "neg", "obligations"]
+__all__ = ["NOUGHT", "Search", "cmp", "find", "neg", "premises"]

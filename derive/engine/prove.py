@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from derive.engine import order, steps
 from derive.engine.hints import missing_hypothesis
@@ -11,7 +11,8 @@ from derive.engine.hypotheses import Equation, close_gap
 from derive.kernel.check import Ground, Undefined, check
 from derive.kernel.context import Context
 from derive.kernel.normal import add_to
-from derive.kernel.proof import Account, Proof, Rejected, Step, Use
+from derive.kernel.order import established
+from derive.kernel.proof import Account, Line, Proof, Rejected, Step, Use
 from derive.term import Term
 
 
@@ -36,15 +37,29 @@ def prove(claim: Term, context: Context, tick: Callable[[], None] | None = None)
             return Attempt(plain, check(plain, context, tick))
     except Rejected as why:
         return refused(why)
+    attempt = equation(ground, claim, ())
+    if attempt.proof is None and (attempt.gap is not None or attempt.missing is not None):
+        lines = order.premises(ground, attempt.gap)
+        if lines:  # comparisons that the equation can lean on
+            board = established(ground, Proof(claim, lines=lines), Account())
+            ground.learn(board.lines)
+            again = equation(ground, claim, lines)
+            return again if again.proof is not None else attempt
+    return attempt
+
+
+def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
+    """Try to prove an equation from what is known and the comparisons of the lines."""
     plain, gap, reason = identity(ground, claim, False)
-    if plain is None and context.lemmas:  # earlier claims only where they are needed
+    if plain is None and ground.context.lemmas:  # earlier claims only where they are needed
         plain, gap, reason = identity(ground, claim, True)
     uses = plain.steps[0].uses if plain is not None else ()
     shown = steps.derive(ground, claim, uses)
     for proof in (shown if shown is not None and len(shown.steps) > 1 else None, plain):
         if proof is not None:
             try:  # the textbook's way, if it gets through; else the identity by itself
-                return Attempt(proof, check(proof, context, tick))
+                whole = replace(proof, lines=lines)
+                return Attempt(whole, check(whole, ground.context, ground.tick))
             except Rejected as why:
                 if proof is plain:
                     return refused(why)

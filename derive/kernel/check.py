@@ -51,6 +51,8 @@ class Ground:
         self.facts: list[Fact] = []
         self.equations: dict[int, tuple[Term, Term]] = {}  # hypotheses that are equations, by number
         body, extra = strip(claim, context)
+        if not all(restricts(part, context) for part in extra):
+            raise Rejected("a claim for all letters restricts them by indices and bits only")
         self.claim = body
         for number, hypothesis in enumerate((*context.hypotheses, *extra)):
             inner, guards = hypothesis, []
@@ -69,6 +71,16 @@ class Ground:
         ]
         facts = [*self.facts, *domain.facts_from(self.needs, "the left side is defined")]
         self.full = Normal(context, facts=facts, guards=tuple(self.guards), tick=tick)
+
+    def learn(self, lines: Iterable[Fact]) -> None:
+        """Take comparisons that are proved for facts; their letters are not the claim's of the same name."""
+        facts = list(self.full.raw_facts)
+        for line in lines:
+            own = {k: index(f"^{k.value[0]}", k.value[1]) for k in line.letters}
+            guards = tuple(substitute(g, own) for g in line.guards)
+            facts.append(Fact(substitute(line.term, own), line.signs, frozenset(own.values()), guards, line.source))
+        if len(facts) > len(self.full.raw_facts):
+            self.full = Normal(self.context, facts=facts, guards=tuple(self.guards), tick=self.tick)
 
     def take(self, part: Term, guards: list[Term], number: int) -> None:
         """Note what one conjunct of a hypothesis says."""
@@ -99,6 +111,13 @@ def strip(claim: Term, context: Context) -> tuple[Term, tuple[Term, ...]]:
         extra += split(substitute(claim.args[1], mapping))
         claim = substitute(claim.args[0], mapping)
     return claim, tuple(extra)
+
+
+def restricts(condition: Term, context: Context) -> bool:
+    """Whether a condition is a filter: of indices and bits."""
+    if condition.op in ("and", "or", "not"):
+        return all(restricts(c, context) for c in condition.args)
+    return condition.op == "holds" or pure_index(condition, context)
 
 
 def pure_index(condition: Term, context: Context) -> bool:
@@ -134,6 +153,8 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None) -> 
     laws_complete(context)
     ground = Ground(proof.claim, context, tick)
     claim, account = ground.claim, Account()
+    fixed = claim.letters | context.letters
+    borrowed = frozenset().union(*(g.letters for g in ground.guards)) - fixed
     if claim.op in ("and", "or", "not", "holds", "any", "true", "false"):
         order.judge_condition(ground, claim)
         note(account, "sign judgement")
@@ -145,9 +166,15 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None) -> 
         raise Rejected(f"{claim.op} is not a claim")
     left, right = claim.args
     current = left
+    board = None
+    if claim.value == "==":
+        board = order.established(ground, proof, account)
+        ground.learn(board.lines)
     for number, step in enumerate(proof.steps, 1):
         try:
             well_formed(step.after, context)
+            if not borrowed.isdisjoint(letters_in(step)):
+                raise Rejected("a letter that only a hypothesis restricts")
             conditions = check_step(ground, current, step, account)
         except Rejected as why:
             raise Rejected(why.reason, number) from None
@@ -159,14 +186,13 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None) -> 
             for need in domain.needs(ground.plain, current):
                 if domain.reason(ground.full, need, ground.known) is None:
                     raise Rejected("this line may be undefined where the left side is not", number)
-    if claim.value == "==":
-        if not alike(current, right):
-            raise Rejected("the last step does not give the right side")
-    else:
-        order.judge(ground, proof, current, account)
+    if board is None:
+        board = order.judge(ground, proof, current, account)
         note(account, "sign judgement")
+    elif not alike(current, right):
+        raise Rejected("the last step does not give the right side")
     for need in domain.needs(ground.plain, right):
-        met = domain.reason(ground.full, need, ground.known)
+        met = domain.reason(ground.full, need, ground.known) or board.reason(need)
         if met is None:
             raise Undefined(shown(need, claim))
         account.obligations.append(Condition(shown(need, claim), met))
@@ -174,6 +200,16 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None) -> 
         if domain.reason(ground.plain, need, ()) is None:
             account.domain.append(shown(need, claim))
     return account
+
+
+def letters_in(step: Step) -> frozenset[Term]:
+    """The free letters of the line that a step gives, and of the instances that it uses."""
+    found = step.after.letters
+    for use in step.uses:
+        places = (place for _, place in use.letters)
+        used = (*places, *(() if use.multiplier is None else (use.multiplier,)))
+        found |= frozenset().union(*(t.letters for t in used)) - frozenset(use.over)
+    return found
 
 
 class Undefined(Rejected):
