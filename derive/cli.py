@@ -295,8 +295,8 @@ def report(
 def code(name: str, wrt: str | None, backend: str, timeout: float) -> int:
     """Source code of a definition, or of a theorem's right side: ready to paste, with nothing of derive in it.
 
-    Backends are numpy, which imports NumPy alone, and js, which imports nothing. The theorems that the code rests on
-    are checked; its heading, the exit status and stderr tell where one is not proved.
+    Backends are numpy, torch and jax, which import that library alone, and js, which imports nothing. The theorems
+    that the code rests on are checked; its heading, the exit status and stderr tell where one is not proved.
     """
     from derive.cli_code import BACKENDS, Refused, code_of
 

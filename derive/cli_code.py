@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,17 +14,7 @@ if TYPE_CHECKING:
     from derive.engine.verdict import TheoryResult
 
 
-def _numpy(quantity: Quantity) -> str:
-    return quantity.compile().source
-
-
-def _js(quantity: Quantity) -> str:
-    from derive.codegen import javascript
-
-    return javascript(quantity)
-
-
-BACKENDS: dict[str, Callable[[Quantity], str]] = {"numpy": _numpy, "js": _js}
+BACKENDS = ("numpy", "torch", "jax", "js")  # the keys of codegen.backends, which is not imported to name them
 
 
 class Refused(Exception):
@@ -41,8 +31,10 @@ class Code:
 
     def source(self, results: Sequence[TheoryResult] = ()) -> str:
         """The source, with what was found of the theorems in its heading."""
+        from derive.codegen import backends
+
         notes = tuple(line for result in results for line in _notes(result))
-        return BACKENDS[self.backend](replace(self.quantity, notes=notes))
+        return backends.BACKENDS[self.backend](replace(self.quantity, notes=notes))
 
 
 def code_of(theory: Theory, name: str | None, wrt: str | None = None, backend: str = "numpy") -> Code:

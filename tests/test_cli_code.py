@@ -110,7 +110,7 @@ def test_other_backends_are_missing_tools(derive: Derive, backend: str) -> None:
     run = derive("code", "softmax.s", "--backend", backend)
     assert (run.status, run.out) == (5, "")
     assert f"no backend '{backend}'" in run.err
-    assert "numpy, js" in run.err
+    assert "numpy, torch, jax, js" in run.err
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_what_has_no_code_is_told(derive: Derive, arguments: list[str], status: 
     assert told in run.err
 
 
-@pytest.mark.parametrize("backend", ["numpy", "js"])
+@pytest.mark.parametrize("backend", ["numpy", "torch", "jax", "js"])
 def test_what_cannot_be_vectorised_is_refused_by_name(derive: Derive, theory: Write, backend: str) -> None:
     path = theory(
         '"""A limit."""\nx: real\nf = limit(exp(-x*x/T)/T, T, 0, "+")\n'.replace("x: real", "x: real\nT: real")

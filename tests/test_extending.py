@@ -13,8 +13,10 @@ import pytest
 from conftest import ROOT, Run
 
 import derive as library
+from derive.codegen.dialect import FUNCTIONS as WRITTEN
+from derive.codegen.jax_dialect import JAX
 from derive.codegen.js.rows import FUNCTIONS as SCRIPTED
-from derive.codegen.ops import FUNCTIONS as WRITTEN
+from derive.codegen.torch_dialect import TORCH
 from derive.evidence.functions import FUNCTIONS as ENCLOSED
 from derive.kernel.derivative import SLOPES
 from derive.kernel.rules import RULES
@@ -89,7 +91,7 @@ def test_every_function_of_the_language_has_the_rows_that_the_page_names() -> No
     assert set(FUNCTIONS) <= KNOWN
     assert set(FUNCTIONS) - set(SLOPES) <= {"trigamma"}  # which has no slope in the language
     assert {f"chain_rule_{name}" for name in SLOPES} <= set(RULES)
-    assert set(SCRIPTED) == set(WRITTEN)
+    assert set(SCRIPTED) == set(WRITTEN) == set(TORCH.functions) == set(JAX.functions)
     assert set(FUNCTIONS) - set(ENCLOSED) <= {"abs", "sign", "sqrt", "relu"}  # which are enclosed by cases
 
 

@@ -178,5 +178,6 @@ def _einsum(emitter: Emitter, values: list[Value], bound: tuple[Term, ...]) -> V
     result = tuple(k for k in letters if k not in bound)
     inputs = ", ".join("..." + "".join(names[k] for k in v.letters) for v in values).replace(" ", "")
     spec = f"{inputs}->...{''.join(names[k] for k in result)}"
-    optimize = ", optimize=True" if len(values) > 2 else ""
-    return emitter.kept(Value(f'np.einsum("{spec}", {", ".join(v.text for v in values)}{optimize})', result))
+    optimize = emitter.dialect.optimize if len(values) > 2 else ""
+    text = emitter.written("einsum", f'"{spec}"', ", ".join(v.text for v in values) + optimize)
+    return emitter.kept(Value(text, result))

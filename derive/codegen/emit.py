@@ -1,10 +1,11 @@
-"""Terms to straight-line NumPy: a statement for each definition and for each subexpression used twice."""
+"""Terms to straight-line array code: a statement for each definition and for each subexpression used twice."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from derive.codegen.dialect import NUMPY, Dialect
 from derive.codegen.ops import OPS, place_of_maximum
 from derive.codegen.value import ATOM, CodegenError, Value
 from derive.kernel.context import Context
@@ -69,8 +70,15 @@ class Emitter:
     stands and needs computing once, whatever its letters are called.
     """
 
-    def __init__(self, context: Context, fixed: Iterable[Term], parameters: Mapping[str, str], names: Iterable[str]):
-        self.context = context
+    def __init__(
+        self,
+        context: Context,
+        fixed: Iterable[Term],
+        parameters: Mapping[str, str],
+        names: Iterable[str],
+        dialect: Dialect = NUMPY,
+    ):
+        self.context, self.dialect = context, dialect
         self.fixed = frozenset(fixed)  # index letters that are arguments, not axes
         self.lines: list[str] = []
         self.helpers: dict[str, str] = {}  # snippet name -> its name in this source
@@ -85,14 +93,23 @@ class Emitter:
         self._shared: frozenset[object] = frozenset()
         self._passing: set[str] = set()  # names that are not the theory's
         self.dtype = self.fresh("dtype")
+        self.device = self.fresh("device") if "{device}" in dialect.arange else ""
 
     # -- what rows ask for --
+
+    def written(self, row: str, *parts: object) -> str:
+        """The text of one of the dialect's rows with its parts filled in."""
+        return str(getattr(self.dialect, row)).format(*parts, dtype=self.dtype, device=self.device)
+
+    def cast(self, value: Value) -> Value:
+        """A place or a test as numbers of the code's dtype."""
+        return Value(self.written("cast", value.at(ATOM)), value.letters)
 
     def value(self, term: Term) -> Value:
         """The array for the term; emits the statements it needs."""
         row = OPS.get(term.op)
         if row is None:
-            raise CodegenError(f"{term.op} has no NumPy form: {to_text(term)}")
+            raise CodegenError(f"{term.op} has no {self.dialect.name} form: {to_text(term)}")
         self.order(term)
         if term.op not in COSTLY:
             return row(self, term)
@@ -114,7 +131,7 @@ class Emitter:
             return Value(self._parameters[term.value[0]], kind="index")
         if term.op == "index":
             self.order(term)
-            return Value(f"np.arange({self.size_name(term.value[1])})", (term,), ATOM, "index")
+            return Value(self.written("arange", self.size_name(term.value[1])), (term,), ATOM, "index")
         if term.op == "argmax":
             return place_of_maximum(self, term)
         if term.op == "num":

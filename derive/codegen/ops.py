@@ -1,55 +1,20 @@
-"""From operator to NumPy text: one row for each operator and each function. What has no row is refused by name."""
+"""From operator to array code: one row for each operator. What has no row is refused by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from derive.codegen.contract import factors_of, summed_product
+from derive.codegen.dialect import Function
 from derive.codegen.value import ADD, ATOM, COMPARE, MUL, POWER, UNARY, CodegenError, Value, aligned, transposed, union
-from derive.term import TRUE, Term, rename_bound
+from derive.term import TRUE, Term, fn, rename_bound
 
 if TYPE_CHECKING:
     from derive.codegen.emit import Emitter
 
 Row = Callable[["Emitter", Term], Value]
-
-
-@dataclass(frozen=True)
-class Function:
-    """`text` with {0}, {1} for the arguments; `helper` names the snippet of `helpers` that the text calls."""
-
-    text: str
-    helper: str | None = None
-
-
-FUNCTIONS: dict[str, Function] = {
-    "exp": Function("np.exp({0})"),
-    "log": Function("np.log({0})"),
-    "log1p": Function("np.log1p({0})"),
-    "expm1": Function("np.expm1({0})"),
-    "sqrt": Function("np.sqrt({0})"),
-    "abs": Function("np.abs({0})"),
-    "sign": Function("np.sign({0})"),
-    "sin": Function("np.sin({0})"),
-    "cos": Function("np.cos({0})"),
-    "tan": Function("np.tan({0})"),
-    "sinh": Function("np.sinh({0})"),
-    "cosh": Function("np.cosh({0})"),
-    "tanh": Function("np.tanh({0})"),
-    "atan": Function("np.arctan({0})"),
-    "relu": Function("np.maximum({0}, 0.0)"),
-    "softplus": Function("np.logaddexp({0}, 0.0)"),
-    "max": Function("np.maximum({0}, {1})"),
-    "min": Function("np.minimum({0}, {1})"),
-    "sigmoid": Function("_sigmoid({0})", "_sigmoid"),
-    "erf": Function("_erf({0})", "_erf"),
-    "lgamma": Function("_lgamma({0})", "_lgamma"),
-    "digamma": Function("_digamma({0})", "_digamma"),
-    "trigamma": Function("_trigamma({0})", "_trigamma"),
-}
 
 
 # -- numbers and names -------------------------------------------------------------------------------------------------
@@ -78,7 +43,7 @@ def _size(emitter: Emitter, term: Term) -> Value:
 def _index(emitter: Emitter, term: Term) -> Value:
     """An index as a number, 0 to n - 1."""
     place = emitter.place(term)
-    return Value(f"{place.at(ATOM)}.astype({emitter.dtype})", place.letters)
+    return emitter.cast(place)
 
 
 def _var(emitter: Emitter, term: Term) -> Value:
@@ -95,7 +60,7 @@ def _entry(emitter: Emitter, whole: Value, term: Term) -> Value:
     # A definition may be constant in a letter: then it has no axis for it, whatever the subscript.
     places = {k: subscript for k, subscript in zip(own, term.args, strict=True) if k in whole.letters}
     loose = {k: s for k, s in places.items() if s.op == "index" and s not in emitter.fixed}
-    whole = _diagonal(whole.relabelled(loose))
+    whole = _diagonal(emitter, whole.relabelled(loose))
     for letter, subscript in places.items():
         if letter not in loose:
             take = _taken if subscript.op == "num" else _gathered
@@ -118,14 +83,14 @@ def _gathered(emitter: Emitter, whole: Value, letter: Term, subscript: Term) -> 
     return Value(f"{emitter.helper('_pick')}({array.text}, {aligned(place, letters).text})", letters, ATOM, whole.kind)
 
 
-def _diagonal(value: Value) -> Value:
+def _diagonal(emitter: Emitter, value: Value) -> Value:
     """The value with each letter once: where one stands twice, the entries on the diagonal."""
     for letter in value.letters:
         if value.letters.count(letter) > 1:
             first, second = [p - len(value.letters) for p, k in enumerate(value.letters) if k == letter][:2]
             rest = tuple(k for p, k in enumerate(value.letters) if p - len(value.letters) not in (first, second))
-            text = f"np.diagonal({value.text}, axis1={first}, axis2={second})"
-            return _diagonal(Value(text, (*rest, letter), ATOM, value.kind))
+            text = emitter.written("diagonal", value.text, first, second)
+            return _diagonal(emitter, Value(text, (*rest, letter), ATOM, value.kind))
     return value
 
 
@@ -168,36 +133,42 @@ def product(emitter: Emitter, values: list[Value]) -> Value:
 def _div(emitter: Emitter, term: Term) -> Value:
     (left, right), letters, kind = _joined(emitter, [emitter.value(a) for a in term.args])
     if kind == "number" and term.args[1].op != "num":  # Python raises where NumPy gives inf or nan
-        return Value(f"np.divide({left.text}, {right.text}).item()", kind=kind)
+        return Value(emitter.written("divide", left.text, right.text), kind=kind)
     return emitter.kept(Value(f"{left.at(MUL)} / {right.at(UNARY)}", letters, MUL, kind))
 
 
 def _pow(emitter: Emitter, term: Term) -> Value:
     base, exponent = term.args
     if exponent.op == "num" and exponent.value == Fraction(1, 2):
-        return _call(emitter, FUNCTIONS["sqrt"], [emitter.value(base)])
+        return _fn(emitter, fn("sqrt", base))
     (left, right), letters, kind = _joined(emitter, [emitter.value(a) for a in term.args])
     if kind == "number" and base.op == "size" and exponent.op == "num" and exponent.value in (2, 3):
         return Value(f"{left.at(ATOM)} ** {right.text}", level=POWER, kind=kind)
     if kind == "number":
-        return Value(f"np.float_power({left.text}, {right.text}).item()", kind=kind)
+        return Value(emitter.written("float_power", left.text, right.text), kind=kind)
     if left.kind == "number":
-        return emitter.kept(Value(f"np.power({left.text}, {right.text})", letters, ATOM, kind))
+        return emitter.kept(Value(emitter.written("power", left.text, right.text), letters, ATOM, kind))
     return emitter.kept(Value(f"{left.at(ATOM)} ** {right.at(POWER)}", letters, POWER, kind))
 
 
 def _fn(emitter: Emitter, term: Term) -> Value:
-    row = FUNCTIONS.get(term.value)
+    row = emitter.dialect.functions.get(term.value)
+    if term.value == "sqrt" and term.args[0].op == "size":
+        return Value(emitter.written("root", emitter.size_name(term.args[0].value)), kind="number")
     if row is None:
-        raise CodegenError(f"the function {term.value} has no NumPy form")
+        raise CodegenError(f"the function {term.value} has no {emitter.dialect.name} form")
     return _call(emitter, row, [emitter.value(a) for a in term.args])
 
 
 def _call(emitter: Emitter, row: Function, values: list[Value]) -> Value:
     values, letters, kind = _joined(emitter, values)
     text = row.text.replace(row.helper, emitter.helper(row.helper)) if row.helper else row.text
-    text = text.format(*(v.text for v in values))
-    return emitter.kept(Value(f"{text}.item()" if kind == "number" else text, letters, ATOM, kind))
+    if kind == "number":
+        text = text.replace("np.", emitter.dialect.number_module)
+        text = text.format(*(emitter.written("alone", v.text) for v in values))
+        return emitter.kept(Value(emitter.written("item", text), letters, ATOM, kind))
+    operands = [emitter.written("operand", v.text) if v.kind == "number" else v.text for v in values]
+    return emitter.kept(Value(text.format(*operands), letters, ATOM, kind))
 
 
 def _delta(emitter: Emitter, term: Term) -> Value:
@@ -206,10 +177,10 @@ def _delta(emitter: Emitter, term: Term) -> Value:
     if left is right:
         return Value("1", kind="number")
     if all(loose):
-        text = f"np.eye({emitter.size_name(left.value[1])}, dtype={emitter.dtype})"
+        text = emitter.written("eye", emitter.size_name(left.value[1]))
         return emitter.kept(Value(text, (left, right)))
     equal = _compared(emitter, "==", emitter.place(left), emitter.place(right))
-    return Value(f"{equal.at(ATOM)}.astype({emitter.dtype})", equal.letters)
+    return emitter.cast(equal)
 
 
 # -- conditions --------------------------------------------------------------------------------------------------------
@@ -218,7 +189,10 @@ def _delta(emitter: Emitter, term: Term) -> Value:
 def _compared(emitter: Emitter, relation: str, left: Value, right: Value) -> Value:
     letters = union([left, right], emitter.rank)
     left, right = aligned(left, letters), aligned(right, letters)
-    return Value(f"{left.at(ADD)} {relation} {right.at(ADD)}", letters, COMPARE, "truth")
+    text = f"{left.at(ADD)} {relation} {right.at(ADD)}"
+    if left.kind == right.kind == "number" and (alone := emitter.written("truth", text)) != text:
+        return Value(alone, letters, ATOM, "truth")
+    return Value(text, letters, COMPARE, "truth")
 
 
 def _cmp(emitter: Emitter, term: Term) -> Value:
@@ -250,10 +224,13 @@ def _where(emitter: Emitter, term: Term) -> Value:
     condition, *branches = [emitter.value(a) for a in term.args]
     letters = union([condition, *branches], emitter.rank)
     condition, then, other = emitter.fitted([aligned(v, letters) for v in (condition, *branches)])
-    text = f"np.where({condition.text}, {then.text}, {other.text})"
-    if all(v.kind == "number" for v in branches):  # two Python numbers would choose their own dtype
-        text += f".astype({emitter.dtype})"
-    return emitter.kept(Value(text, letters))
+    return emitter.kept(Value(_chosen(emitter, condition, then, other), letters))
+
+
+def _chosen(emitter: Emitter, test: Value, then: Value, other: Value) -> str:
+    if then.kind == other.kind == "number":  # two Python numbers would choose their own dtype
+        return emitter.written("both_numbers", test.text, then.text, other.text)
+    return f"np.where({test.text}, {then.text}, {other.text})"
 
 
 # -- reductions --------------------------------------------------------------------------------------------------------
@@ -293,7 +270,7 @@ def _times_size(emitter: Emitter, value: Value, letter: Term) -> Value:
 def _to_the_size(emitter: Emitter, value: Value, letter: Term) -> Value:
     size = emitter.size_name(letter.value[1])
     if value.kind == "number":
-        return Value(f"np.float_power({value.text}, {size}).item()", kind="number")
+        return Value(emitter.written("float_power", value.text, size), kind="number")
     return Value(f"{value.at(ATOM)} ** {size}", value.letters, POWER)
 
 
@@ -305,10 +282,7 @@ def masked(emitter: Emitter, value: Value, condition: Term, neutral: str) -> Val
     test = emitter.value(condition)
     letters = union([value, test], emitter.rank)
     test, value = emitter.fitted([aligned(test, letters), aligned(value, letters)])
-    text = f"np.where({test.text}, {value.text}, {neutral})"
-    if value.kind == "number":
-        text += f".astype({emitter.dtype})"
-    return Value(text, letters)
+    return Value(_chosen(emitter, test, value, Value(neutral, kind="number")), letters)
 
 
 def _reduced(
@@ -335,14 +309,19 @@ def reduced(
     if not axes:
         return value
     rest = tuple(k for k in value.letters if k not in bound)
-    where = str(axes[0]) if len(axes) == 1 else str(tuple(axes))
-    return emitter.kept(Value(f"np.{method}({value.text}, axis={where})", rest))
+    row = emitter.dialect.reductions[method]
+    if method in emitter.dialect.one_axis:
+        text = value.text
+        for axis in sorted(axes):  # the first axes first: the others keep their places from the end
+            text = row.format(text, axis)
+        return emitter.kept(Value(text, rest))
+    return emitter.kept(Value(row.format(value.text, axes[0] if len(axes) == 1 else tuple(axes)), rest))
 
 
 def _argmax(emitter: Emitter, term: Term) -> Value:
     """The place of the maximum as a number."""
     place = emitter.place(term)
-    return Value(f"{place.at(ATOM)}.astype({emitter.dtype})", place.letters)
+    return emitter.cast(place)
 
 
 def place_of_maximum(emitter: Emitter, term: Term) -> Value:
@@ -351,27 +330,31 @@ def place_of_maximum(emitter: Emitter, term: Term) -> Value:
     (letter,) = term.bound
     value = masked(emitter, emitter.value(term.args[0]), term.args[1], "-np.inf")
     if letter not in value.letters:
-        return Value("np.intp(0)", kind="index")
+        return Value(emitter.written("zero_place"), kind="index")
     axis = value.letters.index(letter) - len(value.letters)
     rest = tuple(k for k in value.letters if k != letter)
     return Value(f"np.argmax({value.text}, axis={axis})", rest, ATOM, "index")
 
 
 def _all(emitter: Emitter, term: Term) -> Value:
-    return _quantified(emitter, apart(emitter, term), "all", "True")
+    return _quantified(emitter, apart(emitter, term), "all")
 
 
 def _any(emitter: Emitter, term: Term) -> Value:
-    return _quantified(emitter, apart(emitter, term), "any", "False")
+    return _quantified(emitter, apart(emitter, term), "any")
 
 
-def _quantified(emitter: Emitter, term: Term, method: str, neutral: str) -> Value:
+def _quantified(emitter: Emitter, term: Term, method: str) -> Value:
     value = emitter.value(term.args[0])
     if term.args[1] is not TRUE:
         test = emitter.value(term.args[1])
         letters = union([value, test], emitter.rank)
-        text = f"np.where({aligned(test, letters).text}, {aligned(value, letters).text}, {neutral})"
-        value = Value(text, letters, ATOM, "truth")
+        test, value = aligned(test, letters), aligned(value, letters)
+        outside = f"np.logical_not({test.text})" if method == "all" else test.text
+        joined = (
+            f"np.logical_or({outside}, {value.text})" if method == "all" else f"np.logical_and({outside}, {value.text})"
+        )
+        value = Value(joined, letters, ATOM, "truth")
     result = reduced(emitter, value, term.bound, method, lambda emitter, value, letter: value)
     return Value(result.text, result.letters, result.level, "truth")
 
@@ -400,8 +383,8 @@ OPS: dict[str, Row] = {
     "and": _joined_by("&"),
     "or": _joined_by("|"),
     "not": _not,
-    "true": lambda emitter, term: Value("True", kind="truth"),
-    "false": lambda emitter, term: Value("False", kind="truth"),
+    "true": lambda emitter, term: Value(emitter.written("truth", "True"), kind="truth"),
+    "false": lambda emitter, term: Value(emitter.written("truth", "False"), kind="truth"),
     "all": _all,
     "any": _any,
     "holds": _holds,

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
+from derive.codegen.dialect import NUMPY, RESERVED, Dialect
 from derive.codegen.emit import Emitter
 from derive.codegen.heading import heading, printable
-from derive.codegen.helpers import SNIPPETS
 from derive.codegen.prepare import prepared, reachable
 from derive.codegen.stable import Rewrite, stabilised
 from derive.codegen.value import CodegenError, Value, aligned
 from derive.kernel.context import Context
 from derive.language.printer import to_text
 from derive.term import Term, subterms
-
-# What the sources use of Python; a variable of such a name becomes a parameter with an underscore behind it.
-RESERVED = frozenset({"np", "int", "isinstance", "hasattr", "filter", "ValueError", "None", "True", "False"})
 
 
 @dataclass(frozen=True)
@@ -88,9 +86,14 @@ class Quantity:
     def compile(self, stable: bool = True) -> Compiled:
         """The quantity as a vectorised NumPy function. Raises CodegenError, by name, for what cannot be vectorised."""
         plan = self.plan(stable)
-        source = _Writer(plan).module(heading(plan))
+        source = _Writer(plan, NUMPY).module(heading(plan))
         function = _function(source, self.name)
         return Compiled(self.name, plan.formula, source, plan.arguments, self.letters, plan.rewrites, function)
+
+    def source(self, dialect: Dialect, stable: bool = True) -> str:
+        """The same function as source for another array library."""
+        plan = self.plan(stable, dialect.reserved)
+        return _Writer(plan, dialect).module(heading(plan))
 
 
 @dataclass(frozen=True)
@@ -174,11 +177,12 @@ def parameter(name: str, known: set[str], reserved: frozenset[str] = RESERVED) -
 class _Writer:
     """Writes the module for one term."""
 
-    def __init__(self, plan: Plan):
+    def __init__(self, plan: Plan, dialect: Dialect):
+        self.dialect = dialect
         self.quantity, self.term, self.context = plan.quantity, plan.term, plan.context
         self.bodies, self.arguments, parameters = plan.bodies, plan.arguments, plan.parameters()
-        arguments = plan.arguments
-        self.emitter = Emitter(self.context, plan.quantity.fixed, parameters, {*parameters.values(), *RESERVED})
+        arguments, names = plan.arguments, {*parameters.values(), *plan.reserved}
+        self.emitter = Emitter(self.context, plan.quantity.fixed, parameters, names, dialect)
         self.arrays = [a for a in arguments if a.kind not in ("size", "index")]
         self.indices = [a for a in arguments if a.kind == "index"]
         self.sizes = [a for a in arguments if a.kind == "size"]
@@ -187,11 +191,18 @@ class _Writer:
         """The source of the module; `text` is its docstring."""
         body = self._body()
         signature = f"def {self.quantity.name}({', '.join(a.parameter for a in self.arguments)}):"
-        function = "\n".join([signature, *_indented([*docstring(text), *self._head(), *body])])
-        snippets = [SNIPPETS[key].strip().replace(key, own) for key, own in sorted(self.emitter.helpers.items())]
-        return "\n\n\n".join(["import numpy as np", *snippets, function]) + "\n"
+        statements = self._in_library([*self._head(body), *body])
+        function = "\n".join([signature, *_indented([*docstring(text), *statements])])
+        helpers = sorted(self.emitter.helpers.items())
+        snippets = self._in_library([self.dialect.snippets[key].strip().replace(key, own) for key, own in helpers])
+        code = "\n".join([*snippets, *statements])
+        imports = [line for line in self.dialect.imports if re.search(rf"\b{line.split()[-1]}\.", code)]
+        return "\n\n\n".join(filter(None, ["\n".join(imports), *snippets, function])) + "\n"
 
-    def _head(self) -> list[str]:
+    def _in_library(self, lines: list[str]) -> list[str]:
+        return [re.sub(r"(?<![\w.])np\.", f"{self.dialect.module}.", line) for line in lines]
+
+    def _head(self, body: list[str]) -> list[str]:
         """Statements that make arrays of the arguments and read the sizes off their shapes."""
         e = self.emitter
         lines = [f"{a.parameter} = int({a.parameter})" for a in self.sizes]
@@ -199,12 +210,15 @@ class _Writer:
         if leading:
             lines.append(f"{e.dtype} = {e.helper('_dtype')}({', '.join(a.parameter for a in leading)})")
         else:
-            lines.append(f"{e.dtype} = np.dtype(np.float64)")
+            lines.append(f"{e.dtype} = {self.dialect.no_dtype}")
         known: set[str] = {a.name for a in self.sizes}
         for a in self.arrays:
-            lines.append(f"{a.parameter} = np.asarray({a.parameter}, {e.dtype})")
+            lines.append(f"{a.parameter} = {e.written('array', a.parameter)}")
         for a in self.indices:
-            lines.append(f"{a.parameter} = np.asarray({a.parameter})")
+            lines.append(f"{a.parameter} = {e.written('places', a.parameter)}")
+        if any(re.search(rf"\bdevice={e.device}\b", line) for line in body):
+            first = next((a.parameter for a in (*self.arrays, *self.indices)), None)
+            lines.append(f"{e.device} = {f'{first}.device' if first else None}")
         axes = [axis for a in (*self.arrays, *self.indices) for axis in a.axes]
         axes += [a.over for a in self.indices if a.over]
         for a in (*self.arrays, *self.indices):
@@ -232,7 +246,7 @@ class _Writer:
             raise CodegenError(f"a condition is not a quantity: {to_text(self.term)}")
         result = self._result(value)
         lines = [*e.lines, f"return {result}"]
-        return ['with np.errstate(all="ignore"):', *_indented(lines)] if e.guarded else lines
+        return [self.dialect.quiet, *_indented(lines)] if e.guarded and self.dialect.quiet else lines
 
     def _result(self, value: Value) -> str:
         """The value with the result's axes, in the arguments' dtype, a scalar where there are no axes."""
@@ -240,11 +254,10 @@ class _Writer:
         arranged = aligned(value, self.quantity.letters)
         unused = [a for a in (*self.arrays, *self.indices) if a.name not in self._occurring()]
         if whole and not unused and not (value.kind == "number" and self.arrays):
-            copy = "np.array" if self._is_view() else "np.asarray"
-            return f"{copy}({arranged.text}, {self.emitter.dtype})[()]"
+            return self.emitter.written("copied" if self._is_view() else "result", arranged.text)
         shape = self.emitter.fresh("shape")
         self.emitter.lines.append(f"{shape} = {self._shape()}")
-        return f"np.array(np.broadcast_to({arranged.text}, {shape}), {self.emitter.dtype})[()]"
+        return self.emitter.written("spread", arranged.text, shape)
 
     def _is_view(self) -> bool:
         """Whether the result is entries of an argument, which the caller must not find changed through it."""

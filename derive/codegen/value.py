@@ -12,7 +12,7 @@ COMPARE, ADD, MUL, UNARY, POWER, ATOM = range(6)
 
 
 class CodegenError(Exception):
-    """A term has no NumPy form; the message names the part and says why."""
+    """A term has no form in the language of the code; the message names the part and says why."""
 
 
 @dataclass(frozen=True)
