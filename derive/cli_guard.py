@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import json
@@ -76,9 +77,13 @@ def test(function: str, formula: str, at: str | None, as_json: bool, **options: 
     found = load_function(function)
     try:
         given = None if at is None else json.loads(at)
-        if given is not None and not isinstance(given, dict):
-            raise click.BadParameter("an object of arrays by name is expected", param_hint="--at")
-        outcome = examine(found, formula, at=given, **options)
+    except ValueError as problem:
+        raise click.BadParameter(f"no JSON: {problem}", param_hint="--at") from None
+    if given is not None and not isinstance(given, dict):
+        raise click.BadParameter("an object of arrays by name is expected", param_hint="--at")
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # what the function prints is no part of the answer
+            outcome = examine(found, formula, at=given, **options)
     except LanguageError as problem:
         click.echo(problem.render(), err=True)
         return BAD_INPUT
@@ -97,9 +102,9 @@ def load_function(name: str) -> Callable[..., Any]:
     module, _, attribute = name.rpartition(":")
     if not module or not attribute:
         raise click.UsageError(f"{name!r} names no function: write MODULE:FUNCTION")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    for folder in (str(Path.cwd()), str(Path(module).resolve().parent) if module.endswith(".py") else ""):
+        if folder and folder not in sys.path:
+            sys.path.insert(0, folder)  # as Python does for a script
     try:
         found: Any = _from_file(Path(module)) if module.endswith(".py") else importlib.import_module(module)
     except ModuleNotFoundError as problem:
@@ -123,7 +128,7 @@ def _from_file(path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(path.stem, module)
+    sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     return module
 
@@ -170,8 +175,13 @@ def lock(names: tuple[str, ...], path: Path, only_check: bool, as_json: bool) ->
     if as_json:
         click.echo(json.dumps({"schema": 1, "file": str(path), "theories": len(data["theories"]), "theorems": count}))
     else:
-        click.echo(f"{path}: {count} theorems of {len(data['theories'])} theories")
+        click.echo(f"{path}: {_counted(count, 'theorem')} of {_counted(len(data['theories']), 'theory')}")
     return PASSED
+
+
+def _counted(count: int, noun: str) -> str:
+    many = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{count} {noun if count == 1 else many}"
 
 
 def changes_text(found: list[Change]) -> str:
@@ -203,12 +213,16 @@ def _add_locked(check: click.Command) -> None:
     assert inner is not None
 
     def callback(locked: bool, lock_path: Path, **options: Any) -> int:
+        if not locked and not options["names"]:
+            raise click.MissingParameter(ctx=click.get_current_context(), param=names)
         if not locked:
             return inner(**options) or PASSED
         from derive.guard.lock import BadLock, changes, read_lock
 
         try:
-            found = changes(read_lock(lock_path), options["names"])
+            data = read_lock(lock_path)
+            options["names"] = options["names"] or tuple(data["theories"])
+            found = changes(data, options["names"])
         except BadLock as problem:
             raise Failure(str(problem), BAD_INPUT) from None
         status = inner(**options) or PASSED
@@ -216,6 +230,8 @@ def _add_locked(check: click.Command) -> None:
             click.echo(changes_text(found), err=True)
         return FAILED if found and status in (PASSED, OPEN) else status
 
+    (names,) = (p for p in check.params if p.name == "names")
+    names.required = False  # with --locked, all that the lock file names
     check.callback = callback
     check.params += [
         click.Option(["--locked"], is_flag=True, help="Fail where a theorem is not what the lock file says."),

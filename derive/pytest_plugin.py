@@ -27,6 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     folder = config.getoption("--derive-report")
+    if folder is not None or config.getoption("xmlpath", None):
+        config.pluginmanager.register(Recording(), "derive-recording")
     if folder is not None and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Gathering(Path(folder), config.getoption("--derive-timeout")), "derive-report")
 
@@ -103,7 +105,7 @@ def theorem_text(theory: Theory, result: TheoremResult) -> str:
 
 @pytest.fixture
 def assert_implements(request: pytest.FixtureRequest) -> Callable[..., Outcome]:
-    """`derive.testing.assert_implements`, whose outcome goes into the reports."""
+    """`derive.testing.assert_implements`, with files of formulas beside the test's own file."""
     return lambda function, formula, **options: _asserted(request, function, formula, options)
 
 
@@ -123,22 +125,35 @@ def implements(request: pytest.FixtureRequest) -> Callable[..., Outcome]:
 
 def _asserted(request: pytest.FixtureRequest, function: Any, formula: Any, options: dict[str, Any]) -> Outcome:
     __tracebackhide__ = True
-    from derive.guard.message import data
-    from derive.testing import ImplementationError, assert_implements
+    from derive.testing import assert_implements
 
-    beside = request.node.path.parent / str(formula).rpartition(":")[0]
-    if str(formula).rpartition(":")[0].endswith(".derive") and beside.exists():
-        formula = f"{beside}:{str(formula).rpartition(':')[2]}"
-    try:
-        outcome = assert_implements(function, formula, **options)
-    except ImplementationError as problem:
-        request.node.user_properties.append((CHECKED, json.dumps([request.node.nodeid, data(problem.outcome)])))
-        raise
-    request.node.user_properties.append((CHECKED, json.dumps([request.node.nodeid, data(outcome)])))
-    return outcome
+    file, _, what = str(formula).rpartition(":")
+    beside = request.node.path.parent / file
+    if file.endswith(".derive") and beside.exists():
+        formula = f"{beside}:{what}"
+    return assert_implements(function, formula, **options)
 
 
 # -- reports -----------------------------------------------------------------------------------------------------------
+
+
+class Recording:
+    """Writes down, with the test that runs, what `assert_implements` finds, in the process that runs the test."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        from derive.testing import LISTENERS
+
+        def hear(outcome: Outcome) -> None:
+            from derive.guard.message import data
+
+            item.user_properties.append((CHECKED, json.dumps([item.nodeid, data(outcome)])))
+
+        LISTENERS.append(hear)
+        try:
+            return (yield)
+        finally:
+            LISTENERS.remove(hear)
 
 
 class Gathering:
@@ -155,7 +170,8 @@ class Gathering:
                     self.found[key].append(json.loads(str(value)))
 
     def pytest_sessionfinish(self) -> None:
-        write_reports(self.folder, self.found[RAN], self.found[CHECKED], self.timeout)
+        by_name = sorted(self.found[CHECKED], key=lambda check: str(check[0]))  # not in the order of several processes
+        write_reports(self.folder, self.found[RAN], by_name, self.timeout)
 
 
 def write_reports(folder: Path, theorems: list[list[str]], checks: list[Any], timeout: float) -> None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from derive.guard.check import Outcome
 
+LISTENERS: list[Callable[[Outcome], None]] = []  # told of each outcome of assert_implements: by the pytest plugin
+
 __all__ = ["ImplementationError", "assert_implements", "examine"]
 
 
@@ -65,6 +67,8 @@ def assert_implements(
         function, formula, dtype=dtype, ulp=ulp, arguments=arguments, seed=seed, batch=batch, at=at, inside=inside,
         flush=flush, undefined=undefined, reduction=reduction, ignore_index=ignore_index, arrays=arrays,
     )  # fmt: skip
+    for listener in LISTENERS:
+        listener(outcome)
     if not outcome.ok or outcome.nothing_checked:
         from derive.guard.message import text
 
@@ -95,11 +99,6 @@ def examine(
     from derive.guard.check import check
     from derive.guard.expect import Modes
 
-    name = dtype if isinstance(dtype, str) else _dtype_name(np.dtype(dtype))
+    name = dtype if isinstance(dtype, str) else np.dtype(dtype).name if isinstance(dtype, np.dtype | type) else dtype
     modes = Modes(name, inside, ulp, flush, undefined, reduction, ignore_index)
-    given = dict(at) if at is not None else None
-    return check(function, str(formula), modes, seed, arguments, arrays, batch, given)
-
-
-def _dtype_name(dtype: Any) -> str:
-    return str(dtype.name)
+    return check(function, str(formula), modes, seed, arguments, arrays, batch, at)

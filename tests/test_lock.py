@@ -106,13 +106,24 @@ def test_project_is_what_is_not_hidden(project: Path) -> None:
 
 def test_lock_is_reproducible_json_and_nothing_has_changed_since(derive: Callable[..., Any], project: Path) -> None:
     run = derive("lock")
-    assert run.status == 0 and run.out == "derive.lock: 2 theorems of 1 theories\n"
+    assert run.status == 0 and run.out == "derive.lock: 2 theorems of 1 theory\n"
     first = (project / "derive.lock").read_bytes()
     assert json.loads(first)["schema"] == 1
     assert derive("lock").status == 0 and (project / "derive.lock").read_bytes() == first
     run = derive("lock", "--check")
     assert run.status == 0 and run.out == "nothing has changed since the lock was written\n"
     assert derive("check", "--locked", "./mine.derive").status == 0
+
+
+def test_check_locked_alone_checks_all_that_is_locked(derive: Callable[..., Any], project: Path) -> None:
+    derive("lock")
+    (project / "new.derive").write_text("from mine import n, s\n\n\ndef t():\n    assert sum(s[i] for i in n) == 1\n")
+    run = derive("check", "--locked")
+    assert run.status == 0 and "mine:" in run.out and "new:" not in run.out
+    (project / "mine.derive").write_text(BASE.replace("== 1\n", "<= 1\n"))
+    assert derive("check", "--locked").status == 1
+    run = derive("check")
+    assert run.status == 2 and "Missing argument" in run.err
 
 
 def test_check_locked_says_which_theorem_has_changed_and_how(derive: Callable[..., Any], project: Path) -> None:

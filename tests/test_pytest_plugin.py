@@ -41,6 +41,14 @@ def test_wrong(assert_implements):
 def test_unmarked(implements):
     implements(softmax)
 """
+PLAIN = """
+from derive.testing import assert_implements
+from test_kernel import softmax
+
+
+def test_called_directly():
+    assert_implements(softmax, "softmax.s", dtype="float16")
+"""
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -99,6 +107,7 @@ def test_reports_are_written_of_what_ran(folder: Path) -> None:
     checks = json.loads((folder / "out" / "implementations.json").read_text())
     assert [c["ok"] for c in checks] == [True, False]
     assert "1 of 2 are within bounds" in (folder / "out" / "implementations.md").read_text()
+    assert "diagonal_only" not in (folder / "out" / "test_mine.md").read_text()
 
 
 def test_nothing_is_written_without_the_option(folder: Path) -> None:
@@ -108,9 +117,16 @@ def test_nothing_is_written_without_the_option(folder: Path) -> None:
 
 def test_works_with_xdist(folder: Path) -> None:
     pytest.importorskip("xdist", reason="pytest-xdist is not installed")
-    found = run(folder, "-n", "2", "--derive-report", "out")
-    assert "1 failed, 1 passed" in found.stdout
+    (folder / "test_kernel.py").write_text(KERNEL)
+    (folder / "test_plain.py").write_text(PLAIN)
+    found = run(folder, "-n", "2", "--derive-report", "out", "--junitxml", "out.xml")
+    assert "3 failed, 4 passed" in found.stdout
     assert "diagonal_only" in (folder / "out" / "test_mine.md").read_text()
+    checks = json.loads((folder / "out" / "implementations.json").read_text())
+    assert [(c["test"].split("::")[1], c["ok"]) for c in checks] == [
+        ("test_marked", True), ("test_right", True), ("test_wrong", False), ("test_called_directly", True)
+    ]  # fmt: skip
+    assert (folder / "out.xml").read_text().count('name="derive_implements"') == 4
 
 
 def test_plugin_loads_nothing_before_it_is_used() -> None:

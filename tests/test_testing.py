@@ -16,11 +16,13 @@ from guard_rules import NORMS, attention, log_softmax, right, softmax, total
 
 from derive.codegen import CodegenError
 from derive.evidence.ulp import FORMATS
+from derive.guard.asked import case_at
 from derive.guard.calling import BadCall, as_array, laid_out
 from derive.guard.cases import cases
-from derive.guard.check import Disagreement, agree, case_at
+from derive.guard.check import Disagreement, agree
 from derive.guard.expect import Exactly, Modes, expected
-from derive.guard.message import at, data
+from derive.guard.message import data
+from derive.guard.reproduce import at
 from derive.guard.target import UnknownTarget, resolve, split
 from derive.language import LanguageError
 from derive.testing import ImplementationError, assert_implements, examine
@@ -147,13 +149,6 @@ def test_results_and_arguments_of_another_library_are_taken() -> None:
     assert_implements(lambda z: softmax(z.array), "softmax.s", arrays=Wrapped)
     with pytest.raises(TypeError, match="not an array of real numbers"):
         as_array("softmax")
-
-
-@pytest.mark.parametrize("library", ["torch", "jax"])
-def test_softmax_of_the_library(library: str) -> None:
-    module = pytest.importorskip(library, reason=f"{library} is not installed")
-    functions = {"torch": lambda z: module.softmax(z, -1), "jax": lambda z: module.nn.softmax(z)}
-    assert_implements(functions[library], "softmax.s", dtype="float32", arrays=library, flush=library == "jax")
 
 
 # -- modes -------------------------------------------------------------------------------------------------------------

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flint import ctx, fmpq
+from flint import arb, ctx, fmpq
 
-from derive.evidence.enclosure import again, fraction
+from derive.evidence.enclosure import MAX_EXPONENT, again, fraction
 from derive.evidence.numbers import Imprecise, NotDecided, NotDefined, NotPolynomial, Scalar, standard
 from derive.evidence.places import Evaluation, Exhausted
 from derive.term import Term
 
+VANISHING = arb(2) ** -20_000  # 0 in every format, and to a small part of its last place
 GUARD = 24  # bits beyond the format's, so that an error is known to a small part of an ulp
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
 
@@ -95,7 +96,12 @@ def reference(value: Scalar, form: Format) -> Reference | None:
         return Reference(form.rounded(exact), exact)
     if not value.is_finite():
         return None
-    low, high = fraction(value.lower().fmpq()), fraction(value.upper().fmpq())
+    if abs(value) < VANISHING:
+        return Reference(0.0, Fraction(0))
+    ends = value.lower(), value.upper()
+    if any(abs(int(end.man_exp()[1])) > MAX_EXPONENT for end in ends):
+        return None  # a rational of that size would not fit into the memory
+    low, high = (fraction(end.fmpq()) for end in ends)
     below, above = form.rounded(low), form.rounded(high)
     if below != above or high - low > form.ulp(low) / 2**GUARD:
         return None

@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from derive.evidence.inputs import Inputs
-from derive.evidence.ulp import FORMATS
-from derive.guard.calling import Call, Function, prepare_call
+from derive.guard.asked import case_at, validate, with_ignored
+from derive.guard.calling import NO_FLOAT64, BadCall, Call, Function, as_array, loaded_libraries, prepare_call
 from derive.guard.cases import Case, cases
-from derive.guard.compare import SEPARATE, Clean, Finding, compared, judged, run
-from derive.guard.expect import REDUCTIONS, UNDEFINED, Exactly, Modes, exactly, expected, in_dtype
-from derive.guard.mistakes import Seen, named
+from derive.guard.causes import Cause, cause
+from derive.guard.compare import SEPARATE, Clean, Finding, run
+from derive.guard.expect import Exactly, Modes, exactly, expected
 from derive.guard.running import Wide
 from derive.guard.shrink import shrunk
 from derive.guard.target import Target, resolve
 
 SECONDS = 20.0  # for all calls of the function
 SECOND_OPINIONS = 3  # cases whose worst component is compared with its enclosure although it is within bounds
-WIDER = {"float16": "float32", "bfloat16": "float32", "float32": "float64"}
-NAMING = 8  # cases that are run again in float64 to name a mistake
-NARROWER = ("float32", "float16", "bfloat16")
+HALF = ("float16", "bfloat16")
 
 
 class Disagreement(AssertionError):
     """The extended-precision value of the formula is not where its enclosure is: a bug of ours."""
-
-
-@dataclass(frozen=True)
-class Cause:
-    """`kind` is wrong formula, lost precision or unknown; `mistake` names it, `text` says what was measured."""
-
-    kind: str
-    text: str
-    mistake: str | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +47,9 @@ class Outcome:
     cause: Cause | None = None
     failing: int = 0
     source: str = ""  # the name as it was given
+    batch: int | None = None  # rows of each input
+    left_out: int = 0  # inputs for which there was no time
+    open_inside: int | None = None  # what would be left open were intermediate results in float32, for a half format
     seconds: float = 0.0
 
     @property
@@ -79,7 +70,7 @@ def check(
     arguments: Any = None,
     arrays: Any = None,
     batch: int | None = None,
-    at: dict[str, Any] | None = None,
+    at: Mapping[str, Any] | None = None,
     folder: Any = None,
 ) -> Outcome:
     """Hold the function against the named quantity.
@@ -88,17 +79,16 @@ def check(
     """
     start = time.monotonic()
     modes = modes or Modes()
-    validate(modes, batch)
+    validate(modes, batch, seed)
     target = name if isinstance(name, Target) else resolve(name, folder)
     call = prepare_call(function, target, arguments, arrays)
     target = target.with_arguments(call.names)
-    if at is not None:
-        chosen = [case_at(target, modes, at, batch)]
-    else:
-        chosen = list(cases(target, modes.form, seed, batch or _needed_batch(call, target, modes, seed)))
+    call, batch = _fitting(call, target, modes, seed, batch, at)
+    _require_dtype(call, modes)
+    chosen = _chosen(target, modes, seed, batch, at)
     results: list[Finding | Clean] = []
     for case in chosen:
-        results.append(run(call, target, _with_ignored(case, target, modes), modes))
+        results.append(run(call, target, case, modes))
         if time.monotonic() - start > SECONDS:
             break
     found = [r for r in results if isinstance(r, Finding)]
@@ -107,97 +97,62 @@ def check(
     outcome = Outcome(
         target, modes, seed, call, len(results), sum(r.count for r in clean), sum(r.open for r in clean),
         max((r.ratio for r in clean), default=0.0), None, source=name if isinstance(name, str) else "",
+        batch=batch, left_out=len(chosen) - len(results),
     )  # fmt: skip
-    for finding in sorted(found, key=lambda f: f.kind not in SEPARATE) if len(found) == len(results) else found:
-        confirmed = _confirmed(finding, call, target, modes, at is None)
-        if confirmed is not None:
-            smallest, exact = confirmed
-            outcome = replace(
-                outcome, finding=smallest, found_in=finding.case.family, exact=exact, failing=len(found),
-                baseline=_baseline(smallest, exact, target, modes),
-                cause=_cause(smallest, results, call, target, modes),
-            )  # fmt: skip
-            break
+    if found:
+        every = len(found) == len(results)
+        first = min(found, key=lambda f: f.kind not in SEPARATE) if every else found[0]
+        smallest, exact = _confirmed(first, call, target, modes, at is None)
+        outcome = replace(
+            outcome, finding=smallest, found_in=first.case.family, exact=exact, failing=len(found),
+            baseline=_baseline(smallest, exact, target, modes),
+            cause=cause(smallest, results, call, target, modes),
+        )  # fmt: skip
+    elif outcome.open and modes.dtype in HALF and modes.inside is None:
+        outcome = replace(outcome, open_inside=_open_inside(clean, target, replace(modes, inside="float32")))
     return replace(outcome, seconds=time.monotonic() - start)
 
 
-def validate(modes: Modes, batch: int | None) -> None:
-    """Raise ValueError for what is no mode."""
-    for what, value, allowed in (
-        ("dtype", modes.dtype, tuple(FORMATS)),
-        ("inside", modes.inside or modes.dtype, tuple(FORMATS)),
-        ("reduction", modes.reduction, REDUCTIONS),
-        ("undefined", modes.undefined, UNDEFINED),
-    ):
-        if value not in allowed:
-            raise ValueError(f"{what}={value!r}: choose of {', '.join(allowed)}")
-    if modes.ulp is not None and not modes.ulp >= 0:
-        raise ValueError(f"ulp={modes.ulp!r}: a number of units, not negative")
-    if batch is None and (modes.reduction != "none" or modes.ignore_index is not None):
-        raise ValueError("a reduction or an ignored label needs rows: give batch=3, say")
-    if batch is not None and batch < 1:
-        raise ValueError(f"batch={batch!r}: at least 1")
+def _chosen(target: Target, modes: Modes, seed: int, batch: int | None, at: Mapping[str, Any] | None) -> list[Case]:
+    if at is not None:
+        return [case_at(target, modes, at, batch)]
+    return [with_ignored(case, target, modes) for case in cases(target, modes.form, seed, batch)]
 
 
-def _needed_batch(call: Call, target: Target, modes: Modes, seed: int) -> int | None:
-    """3 where the function refuses the formula's own shapes but takes them with a batch axis in front; else None."""
-    first = next(cases(target, modes.form, seed), None)
-    if first is None or not isinstance(trial := run(call, target, first, modes), Finding) or trial.kind not in SEPARATE:
-        return None
-    rows = next(cases(target, modes.form, seed, 3), None)
-    if rows is None:
-        return None
-    again = run(call, target, rows, modes)
-    return None if isinstance(again, Finding) and again.kind in SEPARATE else 3
+def _fitting(
+    call: Call, target: Target, modes: Modes, seed: int, batch: int | None, at: Mapping[str, Any] | None
+) -> tuple[Call, int | None]:
+    """The call and the rows that the function takes at the first input: as asked if it takes that, or if nothing fits.
+
+    Tried otherwise are three rows under a leading axis, and the arrays of libraries that are loaded.
+    """
+    calls = [call, *loaded_libraries(call)]
+    for rows in dict.fromkeys((batch, batch if at is not None else batch or 3)):
+        if at is None:
+            first = next(cases(target, modes.form, seed, rows), None)
+        else:
+            first = case_at(target, modes, at, rows)
+        for tried in calls if first is not None else []:
+            found = run(tried, target, first, modes)
+            if not (isinstance(found, Finding) and found.kind in SEPARATE):
+                return tried, rows
+    return call, batch
 
 
-def _with_ignored(case: Case, target: Target, modes: Modes) -> Case:
-    """The case with the label of its first row ignored."""
-    labels = [a.name for a in target.arguments if a.kind == "index"]
-    if modes.ignore_index is None or not labels or len(case.rows) < 2:
-        return case
-    row, name = case.rows[0], labels[0]
-    if name in row.indices:
-        row = replace(row, indices={**row.indices, name: modes.ignore_index})
-    else:
-        row = replace(row, arrays={**row.arrays, name: np.full_like(row.arrays[name], modes.ignore_index)})
-    return replace(case, rows=(row, *case.rows[1:]))
+def _require_dtype(call: Call, modes: Modes) -> None:
+    """Raise BadCall where the library's arrays do not hold the dtype, as JAX's do not hold float64 unless told so."""
+    try:
+        held = as_array(call.arrays(np.ones(1, modes.form.dtype))).dtype
+    except Exception:
+        return  # an object of the author's own, which the function may know more of
+    if held.kind == "f" and held != modes.form.dtype:
+        why = f": {NO_FLOAT64}" if call.library == "jax" else ""
+        raise BadCall(f"the function's arrays hold {held}, not {modes.dtype}{why}")
 
 
-def case_at(target: Target, modes: Modes, at: dict[str, Any], batch: int | None) -> Case:
-    """The case of an input given as nested lists of numbers, decimal or hexadecimal strings, by name."""
-    missing = [a.name for a in target.arguments if a.name not in at and a.kind != "size"]
-    if missing:
-        raise ValueError(f"the input lacks {', '.join(missing)}")
-    values = {a.name: _numbers(at[a.name]) for a in target.arguments if a.name in at and a.kind != "size"}
-    rows = [{n: v[k] if np.ndim(v) else v for n, v in values.items()} for k in range(batch)] if batch else [values]
-    made: list[Inputs] = []
-    for row in rows:
-        arrays: dict[str, np.ndarray] = {}
-        indices: dict[str, int] = {}
-        sizes = {axis: int(at.get(axis, 1)) for axis in target.context.axes}
-        for a in target.arguments:
-            if a.kind == "size":
-                continue
-            if a.kind == "index" and a.name not in target.quantity.context.declarations:
-                indices[a.name] = int(row[a.name])
-                continue
-            kind = np.dtype(np.intp) if a.kind == "index" else np.dtype(bool) if a.kind == "bit" else modes.form.dtype
-            arrays[a.name] = np.asarray(row[a.name]).astype(kind)
-            if arrays[a.name].ndim != len(a.axes):
-                raise ValueError(f"{a.name} has {arrays[a.name].ndim} axes, not {len(a.axes)}")
-            for place, axis in enumerate(a.axes):
-                sizes[axis] = arrays[a.name].shape[place]
-        made.append(Inputs("given", 0, sizes, indices, arrays))
-    return Case("the given input", 0, tuple(made), bool(batch))
-
-
-def _numbers(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return np.array([_numbers(v) for v in value])
-    if isinstance(value, str):
-        return float.fromhex(value) if "0x" in value.lower() else float(value)
-    return value
+def _open_inside(clean: Sequence[Clean], target: Target, modes: Modes) -> int:
+    """How many components would be left open in these modes."""
+    return sum(int((~expected(target, r.case, modes).promised).sum()) if r.open else 0 for r in clean)
 
 
 # -- against enclosures ------------------------------------------------------------------------------------------------
@@ -222,8 +177,8 @@ def agree(exact: Exactly, value: Any, error: Any) -> None:
 
 def _confirmed(
     finding: Finding, call: Call, target: Target, modes: Modes, shrink: bool
-) -> tuple[Finding, Exactly | None] | None:
-    """The finding at its smallest input, confirmed by the enclosure; None where the enclosure says all is well."""
+) -> tuple[Finding, Exactly | None]:
+    """The finding at its smallest input, and the enclosure there of what it should be."""
 
     def fails(case: Case) -> Finding | None:
         found = run(call, target, case, modes)
@@ -270,100 +225,4 @@ def ulps(value: float, exact: Exactly, modes: Modes) -> float:
     return error(value, Reference(exact.nearest, exact.exact), modes.form)
 
 
-# -- causes ------------------------------------------------------------------------------------------------------------
-
-
-def _cause(
-    finding: Finding, results: Sequence[Finding | Clean], call: Call, target: Target, modes: Modes
-) -> Cause | None:
-    """A wrong formula, or lost precision; None where there is nothing to say beyond the finding."""
-    if finding.case.layout != "contiguous":  # the smallest input that fails would be contiguous if one were
-        return Cause("memory layout", "the same numbers in contiguous memory give a result within bounds")
-    seen = [
-        Seen(r.case, r.result, r.expected)
-        for r in results
-        if r.result is not None and r.expected is not None and not (isinstance(r, Finding) and r.kind == "dtype")
-    ]
-    mistake = named(seen, target, modes) if seen else None
-    if mistake is None and seen and finding.kind == "error":
-        mistake = _named_in_float64(results, call, target, modes)
-    if mistake is not None:
-        return Cause("wrong formula", mistake, mistake)
-    if finding.kind in ("nan", "infinite") and not _promised(finding, target, modes):
-        text = "an intermediate result of the formula as it is written overflows or vanishes here"
-        return Cause("lost precision", f"{text}; a shift by the maximum avoids it")
-    if finding.kind != "error":
-        return None
-    return _precision(finding, results, call, target, modes)
-
-
-def _named_in_float64(results: Sequence[Finding | Clean], call: Call, target: Target, modes: Modes) -> str | None:
-    """The mistake as the function makes it in float64, at the same stored numbers, where it works there."""
-    if modes.dtype == "float64":
-        return None
-    there = replace(modes, dtype="float64", inside=None, ulp=None)
-    seen = []
-    for r in results[:NAMING]:
-        found = run(call, target, in_dtype(r.case, there.form), there)
-        if found.result is None or found.expected is None or found.result.dtype != there.form.dtype:
-            return None
-        seen.append(Seen(found.case, found.result, found.expected))
-    return named(seen, target, there)
-
-
-def _precision(finding: Finding, results: Sequence[Finding | Clean], call: Call, target: Target, modes: Modes) -> Cause:
-    """Whether the error is one of arithmetic: a less stable form, less precise steps; or none of these."""
-    if _promised(finding, target, modes) and _explained(results, target, replace(modes, ulp=None), stable=False):
-        return Cause("lost precision", "the formula as it is written, without a shift by the maximum, loses as much")
-    falls = _falls(finding, call, target, modes)
-    if falls is True:
-        return Cause("lost precision", "the error falls with the precision of the dtype")
-    for dtype in NARROWER:
-        inside = replace(modes, inside=dtype, ulp=None)
-        narrower = FORMATS[dtype].precision < modes.inner.precision
-        if narrower and _promised(finding, target, inside, True) and _explained(results, target, inside, stable=True):
-            text = f"intermediate results in {dtype} would explain the error"
-            if falls is None:
-                return Cause("lost precision", text)
-            return Cause("unknown", f"a small mistake in the formula, or a step in less precision: {text}")
-    if falls is False:
-        return Cause("wrong formula", "the error does not fall with the precision of the dtype; no known mistake fits")
-    if finding.ratio * 2.0**-modes.form.precision > 2.0 ** -(modes.form.precision / 2):
-        return Cause("wrong formula", "the error is far beyond what rounding explains; no known mistake fits")
-    return Cause("unknown", "one dtype alone does not tell a wrong formula from lost precision here")
-
-
-def _promised(finding: Finding, target: Target, modes: Modes, stable: bool = False) -> bool:
-    """Whether that way to compute the formula promises anything for the component in question."""
-    return bool(expected(target, finding.case, modes, stable).promised[finding.place])
-
-
-def _explained(results: Sequence[Finding | Clean], target: Target, modes: Modes, stable: bool) -> bool:
-    """Whether all results are within the bounds of another way to compute the formula."""
-    for r in results:
-        if r.result is None:
-            return False
-        if not isinstance(judged(r.result, expected(target, r.case, modes, stable), r.case, modes), Clean):
-            return False
-    return True
-
-
-def _falls(finding: Finding, call: Call, target: Target, modes: Modes) -> bool | None:
-    """Whether the error at the same stored numbers falls in a wider dtype (for float64: rises in float32)."""
-    other = WIDER.get(modes.dtype, "float32")
-    there = replace(modes, dtype=other, inside=None, ulp=None)
-    case = in_dtype(finding.case, there.form)
-    found = run(call, target, case, there)
-    if isinstance(found, Finding) and found.kind != "error" or found.result is None or found.expected is None:
-        return None
-    place = finding.place
-    here = abs(Wide(finding.result[place]) - finding.expected.value[place])  # type: ignore[index, union-attr]
-    gap = abs(Wide(found.result[place]) - found.expected.value[place])
-    if modes.dtype == "float64":
-        here, gap = gap, here
-    if here == 0:
-        return None
-    return bool(gap < here / 64)
-
-
-__all__ = ["Cause", "Clean", "Disagreement", "Finding", "Outcome", "check", "compared", "ulps"]
+__all__ = ["Cause", "Clean", "Disagreement", "Finding", "Outcome", "check", "ulps"]

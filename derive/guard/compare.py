@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from derive.guard.calling import Call, as_array
+from derive.guard.calling import MODULES, NO_FLOAT64, Call, as_array, module_of
 from derive.guard.cases import Case
 from derive.guard.expect import Expected, Modes, expected, given
 from derive.guard.running import Wide
 from derive.guard.target import Target
 
+MOST = 300  # characters of a message that is passed on
 SEPARATE = ("raises", "shape", "dtype")  # there is no component to speak of
 
 
@@ -21,7 +21,7 @@ SEPARATE = ("raises", "shape", "dtype")  # there is no component to speak of
 class Finding:
     """What is wrong. `kind` is raises, shape, dtype, nan, infinite, spurious or error; `place` the worst component.
 
-    `over` of `count` components are wrong in that way, `median` is the median of error over bound.
+    `over` of `count` components are wrong in that way; `ratio` is the worst one's error over its bound.
     """
 
     kind: str
@@ -33,7 +33,6 @@ class Finding:
     over: int = 0
     count: int = 0
     ratio: float = 0.0
-    worst_ratio_place: Any = None
 
 
 @dataclass(frozen=True)
@@ -54,17 +53,29 @@ def run(call: Call, target: Target, case: Case, modes: Modes) -> Finding | Clean
     arguments = given(target, case, call.names, modes)
     try:
         returned = call(case, arguments)
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         where = traceback.extract_tb(problem.__traceback__)[-1]
-        detail = (
-            f"{type(problem).__name__}: {str(problem)[:300]} (line {where.lineno} of {where.filename.split('/')[-1]})"
-        )
+        detail = f"{said(problem)} (line {where.lineno} of {where.filename.split('/')[-1]})"
         return Finding("raises", case, detail)
     try:
         array = as_array(returned)
     except Exception as problem:
-        return Finding("raises", case, str(problem)[:300])
-    return compared(array, isinstance(returned, float | int), target, case, modes)
+        return Finding("raises", case, str(problem)[:MOST] if isinstance(problem, TypeError) else said(problem))
+    found = compared(array, isinstance(returned, float | int), target, case, modes)
+    if isinstance(found, Finding) and found.kind == "shape" and isinstance(returned, tuple):
+        return replace(found, detail=f"{found.detail} (it is a tuple of {len(returned)})")
+    if isinstance(found, Finding) and found.kind == "dtype" and MODULES.get(module_of(returned).split(".")[0]) == "jax":
+        return replace(found, detail=f"{found.detail}: {NO_FLOAT64}" if modes.dtype == "float64" else found.detail)
+    return found
+
+
+def said(problem: BaseException) -> str:
+    """The exception's type and message; the type alone where it has none to say."""
+    try:
+        words = str(problem)[:MOST]
+    except Exception:
+        words = ""
+    return f"{type(problem).__name__}: {words}" if words else type(problem).__name__
 
 
 def compared(array: np.ndarray, python: bool, target: Target, case: Case, modes: Modes) -> Finding | Clean:
@@ -73,6 +84,7 @@ def compared(array: np.ndarray, python: bool, target: Target, case: Case, modes:
         return Finding(
             "shape", case, f"the result has the shape {array.shape}, not {want.value.shape}", (), array, want
         )
+    array = np.array(array)  # the function may use its memory again
     if array.dtype != modes.form.dtype and not (python and array.shape == ()):
         return Finding("dtype", case, f"the result is {array.dtype}, not {modes.dtype}", (), array, want)
     return judged(array, want, case, modes)

@@ -18,10 +18,14 @@ Real = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Function:
-    """`bound(x, error)` is the value and how far it moves when x moves by the error, before its own rounding."""
+    """`bound(x, error)` is the value and how far it moves when x moves by the error, before its own rounding.
+
+    `terms` is for functions that libraries compute as sums of terms of size 1: so many u of error where they vanish.
+    """
 
     bound: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
     roundings: float = ROUNDINGS
+    terms: float = 0
 
 
 def monotone(f: Real, low: float = -np.inf, high: float = np.inf, pole: bool = False) -> Callable[..., Any]:
@@ -44,7 +48,8 @@ def monotone(f: Real, low: float = -np.inf, high: float = np.inf, pole: bool = F
 
 def _exp(x: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     value = np.exp(x)
-    return value, value * np.expm1(error)
+    far = np.exp(x + np.where(error > 1, error * Wide(1.001), 0))  # value * expm1(error) is 0 * inf, far below 0
+    return value, np.where(error > 1, far, value * np.expm1(np.minimum(error, 1)))
 
 
 def lipschitz(f: Real, slope: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[..., Any]:
@@ -115,7 +120,9 @@ FUNCTIONS: dict[str, Function] = {
     "sigmoid": Function(monotone(_sigmoid), 8),
     "softplus": Function(monotone(_softplus), 8),
     "erf": Function(monotone(_by_balls("erf")), 8),
-    "lgamma": Function(lipschitz(_by_balls("lgamma"), lambda x, e: np.abs(np.log(np.abs(x) + 1)) + 1 / np.abs(x)), 16),
-    "digamma": Function(monotone(_by_balls("digamma"), 0, pole=True), 16),
+    "lgamma": Function(
+        lipschitz(_by_balls("lgamma"), lambda x, e: np.abs(np.log(np.abs(x) + 1)) + 1 / np.abs(x)), 16, 4
+    ),
+    "digamma": Function(monotone(_by_balls("digamma"), 0, pole=True), 16, 4),
     "trigamma": Function(monotone(_by_balls("trigamma"), 0, pole=True), 16),
 }

@@ -85,6 +85,15 @@ def evaluator(context: Context, inputs: Inputs, form: Format, flush: bool = Fals
     return Evaluator(context, inputs.sizes, inputs.arrays, fixed_letters(context, inputs), form, flush)
 
 
+def within(context: Context, inputs: Inputs, target: Target, modes: Modes) -> Evaluator:
+    """The same as it is computed in these modes: what the function was given had been rounded to the dtype."""
+    here = evaluator(context, inputs, modes.inner, modes.flush)
+    if modes.inner is not modes.form:
+        unit, least = Wide(2) ** -modes.form.precision, Wide(2) ** (modes.form.least - modes.form.precision)
+        here.rounded = dict.fromkeys(target.handed, (unit, least))
+    return here
+
+
 def of_term(
     term: Term,
     context: Context,
@@ -127,7 +136,7 @@ def _row(
     if ignored(inputs, target, modes):
         shape = tuple(inputs.sizes[k.value[1]] for k in letters)
         return np.zeros(shape, Wide), np.zeros(shape, Wide)
-    here = evaluator(context, inputs, modes.inner, modes.flush)
+    here = within(context, inputs, target, modes)
     if base is not None:
         here.adopt(base)
     value, error = here.over(term, letters)
@@ -169,7 +178,7 @@ def expected(target: Target, case: Case, modes: Modes, stable: bool = True) -> E
 
 def bases(target: Target, case: Case, modes: Modes) -> tuple[Evaluator, ...]:
     """The formula's values for each row, all definitions evaluated; none for a row whose label is ignored."""
-    made = tuple(evaluator(target.stable_context, inputs, modes.inner, modes.flush) for inputs in case.rows)
+    made = tuple(within(target.stable_context, inputs, target, modes) for inputs in case.rows)
     with np.errstate(all="ignore"):
         for here, inputs in zip(made, case.rows, strict=True):
             if not ignored(inputs, target, modes):
@@ -236,11 +245,13 @@ def _given(target: Target, inputs: Inputs, names: tuple[str, ...], modes: Modes)
 
 
 def in_dtype(case: Case, form: Format) -> Case:
-    """The same stored numbers in a wider dtype."""
-    rows = tuple(
-        replace(r, arrays={n: a.astype(form.dtype) if a.dtype.kind not in "iub" else a for n, a in r.arrays.items()})
-        for r in case.rows
-    )
+    """The same stored numbers in another dtype; infinite where a narrower one does not hold them."""
+
+    def cast(array: np.ndarray) -> np.ndarray:
+        return array if array.dtype.kind in "iub" else array.astype(form.dtype)
+
+    with np.errstate(all="ignore"):
+        rows = tuple(replace(r, arrays={n: cast(a) for n, a in r.arrays.items()}) for r in case.rows)
     return replace(case, rows=rows)
 
 

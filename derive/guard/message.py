@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import decimal as decimals
-import json
 import math
-import shlex
 from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
@@ -13,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from derive.evidence.measure import shortest
-from derive.guard.calling import Function
 from derive.guard.check import Outcome, ulps
 from derive.guard.compare import Finding, allowance
-from derive.guard.target import Target
+from derive.guard.reproduce import at, reproduce
+from derive.guard.running import Wide
 from derive.language.errors import printable
 
 MAX_SHOWN = 24  # numbers of one array
@@ -32,12 +30,22 @@ def success(outcome: Outcome) -> str:
     o = outcome
     if o.nothing_checked:
         return f"nothing was checked: the formula `{o.target.name}` promises nothing at any input in {o.modes.dtype}"
-    left = f", {o.open} left open" if o.open else ""
+    left = f", {o.open} left open{_inside(o)}" if o.open else ""
     closest = f"the largest error is {o.closest:.2g} of what is allowed"
     return (
         f"within bounds: {o.components - o.open} components of {o.cases} inputs in {o.modes.dtype}{left}; {closest}"
-        f" (seed {o.seed}){_modes(o)}{_unproved(o)}"
+        f" (seed {o.seed}){_modes(o)}{_late(o)}{_unproved(o)}"
     )
+
+
+def _inside(o: Outcome) -> str:
+    """How many were left open if intermediate results were held to float32, where that promises more."""
+    fewer = o.open_inside is not None and o.open_inside < o.open
+    return f' ({o.open_inside} with inside="float32")' if fewer else ""
+
+
+def _late(o: Outcome) -> str:
+    return f"; for {o.left_out} more inputs there was no time" if o.left_out else ""
 
 
 def failure(outcome: Outcome) -> str:
@@ -52,7 +60,7 @@ def failure(outcome: Outcome) -> str:
         lines += _numbers(o, f)
     lines.append(f"  found in the inputs {o.found_in!r}; {o.failing} of {o.cases} inputs fail")
     lines += _input(o, f)
-    lines += [f"  {note}" for note in (_modes(o)[2:], _unproved(o)[2:]) if note]
+    lines += [f"  {note}" for note in (_modes(o)[2:], _late(o)[2:], _unproved(o)[2:]) if note]
     lines.append(f"  reproduce: {reproduce(o)}")
     lines.append(
         f"  formula: {printable(o.target.formula)}  sha256:{o.target.digest[:12]}  (derive show {_shown_name(o)})"
@@ -116,7 +124,8 @@ def _numbers(o: Outcome, f: Finding) -> list[str]:
     got = float(f.result[f.place])
     allowed = float(allowance(f.expected, o.modes)[f.place])
     share = 100 * f.over / max(f.count, 1)
-    lines = [f"  worst at index {f.place}: {f.over} of {f.count} outputs over the limit ({share:.1f}%)"]
+    median = f"; median {_short(_median(o, f))} ulp" if f.kind == "error" and f.count > 1 else ""
+    lines = [f"  worst at index {f.place}: {f.over} of {f.count} outputs over the limit ({share:.1f}%){median}"]
     if o.exact is None:
         return [*lines, f"  yours    {shortest(got, form)} = {got.hex()}"]
     exact = o.exact
@@ -135,12 +144,22 @@ def _numbers(o: Outcome, f: Finding) -> list[str]:
         lines.append(f"  abs err {gap:.2e}{relative}{base}")
         unit = float(form.ulp(exact.exact))
         rule = f"ulp={o.modes.ulp:g}" if o.modes.ulp is not None else "from dtype, sizes and condition"
-        in_u = allowed / (2.0**-form.precision * abs(float(exact.exact))) if float(exact.exact) else math.inf
+        in_u = float(Fraction(allowed) / abs(exact.exact) * 2**form.precision) if exact.exact else math.inf
         size = f" = {in_u:.3g} u of the exact value" if math.isfinite(in_u) else ""
         lines.append(
             f"  allowed  {allowed:.2e} = {_short(allowed / unit)} ulp{size} ({rule}; u = 2**-{form.precision})"
         )
     return lines
+
+
+def _median(o: Outcome, f: Finding) -> float:
+    """The median error of the components that something is promised for, in ulp of what they should be."""
+    assert f.result is not None and f.expected is not None
+    want, form = f.expected, o.modes.form
+    with np.errstate(all="ignore"):
+        exponent = np.maximum(np.frexp(np.abs(want.value))[1] - 1, form.least)
+        off = np.ldexp(np.abs(f.result.astype(Wide) - want.value), form.precision - 1 - exponent)
+    return float(np.median(off[want.promised]))
 
 
 def _input(o: Outcome, f: Finding) -> list[str]:
@@ -186,64 +205,7 @@ def _shown_name(o: Outcome) -> str:
     return o.target.name if o.target.verdict is not None else o.target.name.split(".")[0]
 
 
-# -- to see it again ---------------------------------------------------------------------------------------------------
-
-
-def at(finding: Finding, target: Target | None = None) -> dict[str, Any]:
-    """The input of a finding as plain data, exactly: what `at=` and `--at` take."""
-    rows = [_data(row) for row in finding.case.rows]
-    sizes = {a.name: finding.case.sizes[a.name] for a in (target.arguments if target else ()) if a.kind == "size"}
-    if not finding.case.batched:
-        return {**rows[0], **sizes}
-    return {**{name: [row[name] for row in rows] for name in rows[0]}, **sizes}
-
-
-def _data(row: Any) -> dict[str, Any]:
-    def nested(array: np.ndarray) -> Any:
-        if array.ndim == 0:
-            return int(array) if array.dtype.kind in "iub" else _exact(float(array))
-        return [nested(part) for part in array]
-
-    return {**{n: nested(a) for n, a in row.arrays.items()}, **row.indices}
-
-
-def _exact(value: float) -> Any:
-    return (
-        int(value)
-        if value == int(value) and abs(value) < 2**31 and not (value == 0 and math.copysign(1, value) < 0)
-        else value.hex()
-    )
-
-
-def function_name(function: Function) -> str | None:
-    """MODULE:FUNCTION of a function that can be imported by that name."""
-    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
-    return None if not module or not name or module == "__main__" or "<" in name else f"{module}:{name}"
-
-
-def reproduce(o: Outcome) -> str:
-    """A command, or for a function without an importable name a call, that runs the same check again."""
-    assert o.finding is not None
-    name = function_name(o.call.function)
-    large = sum(a.size for row in o.finding.case.rows for a in row.arrays.values()) > 4 * MAX_SHOWN
-    given = None if large or o.finding.case.layout != "contiguous" else at(o.finding, o.target)
-    m = o.modes
-    if name is None:
-        options = [f'dtype="{m.dtype}"', f"seed={o.seed}"] + ([f"at={given}"] if given else [])
-        return f'assert_implements(your_function, "{o.target.name}", {", ".join(options)})'
-    words = ["derive", "test", name, o.source or o.target.name, "--dtype", m.dtype, "--seed", str(o.seed)]
-    for option, value in (
-        ("--ulp", m.ulp), ("--inside", m.inside),
-        ("--batch", len(o.finding.case.rows) if o.finding.case.batched else None),
-        ("--reduction", m.reduction if m.reduction != "none" else None), ("--ignore-index", m.ignore_index),
-        ("--undefined", m.undefined if m.undefined != "any" else None),
-    ):  # fmt: skip
-        words += [option, str(value)] if value is not None else []
-    declared = tuple(a.name for a in o.target.arguments)
-    words += ["--arguments", ", ".join(o.call.names)] if not o.call.by_name and o.call.names != declared else []
-    words += ["--flush"] if m.flush else []
-    words += ["--at", json.dumps(given)] if given else []
-    return " ".join(shlex.quote(w) for w in words)
+# -- as data ----------------------------------------------------------------------------------------------------------
 
 
 def data(o: Outcome) -> dict[str, Any]:

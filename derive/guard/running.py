@@ -87,6 +87,7 @@ class Evaluator:
         self.precision, self.flush = form.precision, flush
         self.arrays = {name: self._stored(array) for name, array in arrays.items()}
         self.wholes: dict[str, Running] = {}
+        self.rounded: dict[str, tuple[Any, Any]] = {}  # definitions that are rounded once more: by how much of them
         self.memo: dict[Term, Running | Truth] = {}
 
     def _stored(self, array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -209,8 +210,11 @@ class Evaluator:
             found = self.number(definition.body)
             own = tuple(definition.letters)
             shape = tuple(self.sizes[k.value[1]] for k in own)
-            arrays = (np.broadcast_to(spread_out(a, found.letters, own), shape) for a in (found.value, found.error))
-            self.wholes[name] = Running(*arrays, own)
+            value, error = (
+                np.broadcast_to(spread_out(a, found.letters, own), shape) for a in (found.value, found.error)
+            )
+            unit, least = self.rounded.get(name, (0, 0))
+            self.wholes[name] = Running(value, error + unit * np.abs(value) + least, own)
         return self.wholes[name]
 
     def filtered(self, term: Term) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[Term, ...], tuple[int, ...]]:
@@ -292,12 +296,8 @@ def quotient(e: Evaluator, left: Running, right: Running) -> Running:
 
 def _pow(e: Evaluator, term: Term) -> Running:
     base, exponent = e.number(term.args[0]), term.args[1]
-    if exponent.op == "neg" and exponent.args[0].op == "num":
-        exponent_value = -exponent.args[0].value
-    elif exponent.op == "num":
-        exponent_value = exponent.value
-    else:
-        exponent_value = None
+    number, sign = (exponent.args[0], -1) if exponent.op == "neg" else (exponent, 1)
+    exponent_value = sign * number.value if number.op == "num" else None
     if exponent_value is not None and exponent_value.denominator == 1:
         count = abs(int(exponent_value))
         if count == 0:
@@ -322,7 +322,7 @@ def _fn(e: Evaluator, term: Term) -> Running:
         raise CodegenError(f"the function {term.value} has no running error bound")
     x = e.number(term.args[0])
     value, error = row.bound(x.value, x.error)
-    return e.made(value, error, x.letters, row.roundings)
+    return e.made(value, error + row.terms * e.unit, x.letters, row.roundings)
 
 
 def _sum(e: Evaluator, term: Term) -> Running:

@@ -13,21 +13,23 @@ from derive.guard.cases import Case
 from derive.guard.compare import Finding
 from derive.guard.target import Target
 
-SECONDS = 0.25
+TRIES = 200  # calls of the function: a number, not a time, so that the same failure gives the same input
+SECONDS = 3.0  # for a function that takes long
 
 Fails = Callable[[Case], "Finding | None"]
 
 
-def shrunk(finding: Finding, target: Target, fails: Fails, seconds: float = SECONDS) -> Finding:
-    """The finding at the simplest case found in the time, the given one where there is none simpler."""
-    until = time.monotonic() + seconds
+def shrunk(finding: Finding, target: Target, fails: Fails) -> Finding:
+    """The finding at the simplest case found in so many tries, the given one where there is none simpler."""
+    until, left = time.monotonic() + SECONDS, TRIES
     best = finding
     progress = True
-    while progress and time.monotonic() < until:
+    while progress:
         progress = False
         for case in simpler(best.case, target):
-            if time.monotonic() > until:
-                break
+            left -= 1
+            if left < 0 or time.monotonic() > until:
+                return best
             if not all(admitted(target.quantity.context, row) for row in case.rows):
                 continue
             found = fails(case)

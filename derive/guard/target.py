@@ -11,14 +11,17 @@ from pathlib import Path
 
 from derive.codegen import Argument, Compiled, Quantity, quantity
 from derive.codegen.prepare import prepared, reachable
-from derive.codegen.quantities import found, last_equation
+from derive.codegen.quantities import found, last_equation, theorems
 from derive.codegen.stable import stabilised
 from derive.evidence.inputs import plain
 from derive.kernel.context import Context
 from derive.language import load
 from derive.language.printer import to_text
 from derive.language.theory import Theorem, Theory
+from derive.language.words import similar
 from derive.term import Term
+
+MOST_LISTED = 12  # names that a message lists
 
 
 class UnknownTarget(ValueError):
@@ -41,6 +44,7 @@ class Target:
     stable_context: Context
     verdict: str | None
     plain_numpy: Compiled
+    handed: tuple[str, ...] = ()  # definitions that the function is given, rounded to the dtype
 
     @property
     def letters(self) -> tuple[Term, ...]:
@@ -65,12 +69,14 @@ class Target:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def with_arguments(self, names: Iterable[str]) -> Target:
-        """The target with other declared variables, where named here, as arguments that its formula ignores."""
+        """The target for a function that is given these: declared variables that its formula ignores, definitions."""
+        names = tuple(names)
         own = {a.name for a in self.arguments}
         declared = self.quantity.context.declarations
         more = [declared[n] for n in names if n in declared and n not in own]
         extra = tuple(Argument(d.name, d.name, d.kind, d.axes, d.over) for d in more)
-        return replace(self, arguments=self.arguments + extra) if extra else self
+        handed = tuple(n for n in names if n in self.context.definitions)
+        return replace(self, arguments=self.arguments + extra, handed=handed) if extra or handed else self
 
     @property
     def definitions(self) -> tuple[str, ...]:
@@ -103,8 +109,15 @@ def _resolved(source: str, what: str, stamp: int) -> Target:
         q = quantity(theory, what)
         owner, place, _, _ = found(theory, what)
     except KeyError as problem:
-        raise UnknownTarget(problem.args[0]) from None
+        known = [*theory.definitions, *(t.name for _, t in theorems(theory))]
+        meant = similar(what.strip(), known)
+        raise UnknownTarget(f"{problem.args[0]}; {f'did you mean {meant!r}?' if meant else _has(known)}") from None
     return target_of(q, f"{theory.name}.{what}", _verdict(owner, place) if isinstance(place, Theorem) else None)
+
+
+def _has(known: list[str]) -> str:
+    listed = ", ".join(known[:MOST_LISTED])
+    return f"it has {listed}{', ...' if len(known) > MOST_LISTED else ''}" if known else "it has none"
 
 
 def target_of(q: Quantity, name: str, verdict: str | None = None) -> Target:
