@@ -97,8 +97,10 @@ def test_architecture_names_the_dependencies_there_are() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     (table,) = re.findall(r"^\| package .*?\n\n", text, re.MULTILINE | re.DOTALL)
     named = set(re.findall(r"[\w-]+", " ".join(line.split("|")[1] for line in table.splitlines()[2:] if line)))
-    assert wanted <= named
-    assert named <= wanted | {"quickjs-ng", "optional", "html"}
+    extras = {k: v for k, v in project["optional-dependencies"].items() if k != "dev"}
+    optional = {re.split(r"[<>=!~]", d)[0].lower() for listed in extras.values() for d in listed}
+    assert wanted | optional <= named
+    assert named <= wanted | optional | {"optional", *extras}
 
 
 def test_commands_of_the_readme_are_those_there_are() -> None:
