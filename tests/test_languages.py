@@ -125,6 +125,7 @@ def fixed_words(text: str, name: str) -> Iterator[str]:
         text = re.sub(r"(?s)\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", "", text)
         yield from re.findall(r'(?:aria-label|title|placeholder|alt)="[A-Za-z][^"]*"', text)
         text = re.sub(r"(?s)<[^>]*>|</?\w+>", "", text)
+        text = re.sub(r"(?m)^```mermaid\ngraph LR$", "", text)  # how a drawing begins
     yield from re.findall(r"[A-Za-z]{2,}", text)
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from derive.engine.certify import certificate_of
 from derive.engine.verdict import ORDER, ClaimResult, TheoremResult, TheoryResult
 from derive.kernel.context import Context, Declaration, Definition
 from derive.kernel.proof import Condition, Step, Use
@@ -59,6 +60,7 @@ class ClaimView:
 
 @dataclass(frozen=True)
 class TheoremView:
+    number: int
     name: str
     line: int
     doc: str
@@ -109,6 +111,7 @@ class Document:
     theorems: tuple[TheoremView, ...]
     account: Account
     evidence: Evidence
+    certificate: str | None = None  # the digest of the certificate of what is proved
     language: str = "en"
     notation: Notation = field(compare=False, default_factory=Notation)
 
@@ -119,7 +122,9 @@ def document(result: TheoryResult, evidence: Evidence | None = None, language: s
     What the author says is in that language where the theory has it so, else as it stands there first.
     """
     theory, evidence = result.theory, evidence or Evidence()
-    theorems = tuple(_theorem(theory, part, evidence, language) for part in result.theorems)
+    theorems = tuple(
+        _theorem(theory, number, part, evidence, language) for number, part in enumerate(result.theorems, 1)
+    )
     title, prose = theory.translations.get(language, (theory.title, theory.prose))
     counts = Counter(t.verdict for t in theorems)
     draft = Document(
@@ -140,6 +145,7 @@ def document(result: TheoryResult, evidence: Evidence | None = None, language: s
         theorems=theorems,
         account=_account(result),
         evidence=evidence,
+        certificate=certificate_of(result)["digest"] if counts["proved"] else None,
         language=language,
     )
     return _with_notation(draft)
@@ -202,7 +208,7 @@ def law_terms(declaration: Declaration) -> tuple[Term, ...]:
     return (entry, *declaration.law.parameters) if declaration.law else (entry,) if declaration.letters else ()
 
 
-def _theorem(theory: Theory, result: TheoremResult, evidence: Evidence, language: str) -> TheoremView:
+def _theorem(theory: Theory, number: int, result: TheoremResult, evidence: Evidence, language: str) -> TheoremView:
     theorem = result.theorem
     context = theory.context(theorem)
     first = len(theory.hypotheses) + 1
@@ -211,6 +217,7 @@ def _theorem(theory: Theory, result: TheoremResult, evidence: Evidence, language
     rests_on |= {name for c in result.claims if c.account for name in c.account.lemmas}
     own = {theorem.name} | {name for name in rests_on if not name.isidentifier()}  # its own earlier claims
     return TheoremView(
+        number=number,
         name=theorem.name,
         line=theorem.line,
         doc=theorem.translations.get(language, theorem.doc),

@@ -73,6 +73,11 @@ def markdown_fence(text: str, language: str = "") -> str:
     return f"{ticks}{language}\n{text}\n{ticks}"
 
 
+def mermaid(text: str) -> str:
+    """The text as a label within quotes of a mermaid drawing."""
+    return "".join(c if c.isalnum() or c in " ._" else f"#{ord(c)};" for c in visible(text))
+
+
 # -- HTML -------------------------------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_UP
 from decimal import Context as Decimals
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from derive.engine.verdict import TheoryResult
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 SECONDS = 60.0  # for each claim, many times what the catalogue needs, so that no report depends on the machine's speed
 SEED = 0
 DTYPES = ("float64", "float32")
+PACKAGES = ("numpy", "python-flint", "mpmath", "sympy")  # whose versions evidence depends on
 VARIANTS = {"naive": "as written", "shifted": "shifted"}
 _PLAIN = ("def", "num", "size", "var", "const", "index")  # right sides that are no formula of their own
 
@@ -86,6 +88,12 @@ class Evidence:
     code: str = ""
     seed: int = SEED
     figures: tuple[Figure, ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()  # of the packages that took part
+
+    @property
+    def asked(self) -> tuple[int, int]:
+        """How many claims SymPy derived again, and how many it confirmed."""
+        return len(self.agreement), sum(a.agrees is True for a in self.agreement.values())
 
     def by_variants(self) -> list[list[Measured]]:
         """The measured quantities, those with the same variants together."""
@@ -95,6 +103,7 @@ class Evidence:
         return [groups[key] for key in sorted(groups, key=len, reverse=True)]
 
 
+UNASKED = ("more than two axes", "only equations are derived again")  # why SymPy was not asked of a claim
 # The explicit sizes that SymPy is asked for, by the number of axes: the work grows with their product.
 SIZES = {0: (1,), 1: (1, 2, 3, 4), 2: (1, 2)}
 
@@ -110,7 +119,7 @@ def agreement(theory: Theory, seconds: float = SECONDS) -> dict[tuple[str, int],
         for number, claim in enumerate(theorem.claims):
             equation = claim.condition.op == "cmp" and claim.condition.value == "=="
             if sizes is None or not equation:  # SymPy takes minutes there, or decides no order
-                why = "more than two axes" if equation else "only equations are derived again"
+                why = UNASKED[0] if equation else UNASKED[1]
                 found[theorem.name, number] = Rederivation((), None, why)
             else:
                 found[theorem.name, number] = rederive(claim.condition, theory.context(theorem), sizes, seconds=seconds)
@@ -128,6 +137,7 @@ def gather(result: TheoryResult, tell: Callable[[str], None] = lambda _: None) -
     agreed = {
         place: Again(found.agrees, words.sizes(found.sizes_checked), found.reason)
         for place, found in agreement(theory).items()
+        if found.reason not in UNASKED
     }
     measured: list[Measured] = []
     skipped: list[tuple[str, str]] = []
@@ -148,7 +158,10 @@ def gather(result: TheoryResult, tell: Callable[[str], None] = lambda _: None) -
             measured.append(_measured(name, found))
     tell(f"{theory.name}: figures")
     drawn, left_out = figures(result, measured, SEED)
-    return Evidence(agreed, tuple(measured), (*skipped, *left_out), opinions, module(codes), SEED, drawn)
+    return Evidence(
+        agreed, tuple(measured), (*skipped, *left_out), opinions, module(codes), SEED, drawn,
+        tuple((name, version(name)) for name in PACKAGES),
+    )  # fmt: skip
 
 
 def quantities(result: TheoryResult) -> list[str]:

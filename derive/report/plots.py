@@ -24,14 +24,14 @@ _POINTED = re.compile(r"(?<=url\(#)[\w.-]+")  # how one part of a drawing names 
 _STYLE: dict[str, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 10,
+    "font.size": 9.5,
     "text.parse_math": False,
     "text.color": _INK,
     "axes.edgecolor": _INK,
     "axes.labelcolor": _INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.titlesize": 10,
+    "axes.titlesize": 9.5,
     "axes.unicode_minus": True,
     "axes.formatter.use_mathtext": False,
     "xtick.color": _INK,
@@ -61,7 +61,7 @@ def drawn(figure: Figure, form: str) -> bytes:
         from matplotlib.figure import Figure as Sheet
 
         sheet = Sheet(figsize=_size(figure), layout="constrained")
-        places = sheet.subplots(1, len(figure.panels), squeeze=False)[0]
+        places = sheet.subplots(len(figure.panels), 1, squeeze=False)[:, 0]
         for place, panel in zip(places, figure.panels, strict=True):
             place.set_title(visible(panel.title))
             _PAINTERS[figure.kind](place, figure, panel.curves)
@@ -94,8 +94,8 @@ def drawings(document: Document, form: str) -> dict[str, bytes]:
 def _size(figure: Figure) -> tuple[float, float]:
     """Width and height in inches."""
     if figure.kind == "errors":
-        return 6.4, 1.3 + 0.32 * len(figure.categories)
-    return (7.2 if len(figure.panels) > 1 else 6.4), 3.9
+        return 5.2, 1.3 + 0.3 * len(figure.categories)
+    return 5.2, 1.0 + 2.6 * len(figure.panels)
 
 
 def _paint_curves(place: Any, figure: Figure, curves: tuple[Curve, ...]) -> None:

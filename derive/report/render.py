@@ -19,6 +19,7 @@ from derive.report import escape, plots, prose, words
 from derive.report.document import Document
 from derive.report.entry import Entry
 from derive.report.figures import Figure
+from derive.report.graph import graph_of, graph_of_theories
 from derive.report.languages import Language, file_name, language
 from derive.report.latex import ROOM, Printer
 from derive.report.page import Page, asset
@@ -135,6 +136,7 @@ def _environment(name: str, code: str) -> Environment:
         code=safe.code,
         strong=safe.strong,
         emph=safe.emph,
+        mermaid=lambda text: Markup(escape.mermaid(text)),
         listing=lambda text: Markup(form.listing(text)),
         counted=words_.count,
         told=words_.told,
@@ -202,6 +204,7 @@ def render(document: Document, form: str, index: bool = False) -> str:
         "room": ROOM,
         "index": index,
         "drawing": _drawing(document, form),
+        "graph": graph_of(document),
         "wide": lambda term, room=_INLINE_ROOM: printer.width(term) > room,
         "last": lambda axis: formulas["inline"](sub(size(axis), ONE)),
         "equation": lambda item: cmp("==", defined(item.name, *item.letters), item.body),
@@ -239,6 +242,7 @@ def render_index(documents: tuple[Entry, ...], form: str = "md", code: str = "en
         environment.filters = environment.filters | {"label": page.label}
     text = environment.get_template(f"index.{form}.j2").render(
         documents=documents,
+        graph=graph_of_theories(documents, {d.name: quote(file_name(d.name, form, code)) for d in documents}),
         verdict=min((d.verdict for d in documents), key=ORDER.index, default="undecided"),
         theorems=sum(len(d.theorems) for d in documents),
         command=_command(code),
