@@ -201,6 +201,7 @@ def render(document: Document, form: str, index: bool = False) -> str:
         "defined_names": {d.name for d in document.definitions},
         "say": Sentences(_words(form, document.language), formulas, safe.code, safe.strong),
         "command": _command(document.language, document.source),
+        "certifying": (f"derive check {document.source} --certificate .", f"derive verify {document.name}.json"),
         "room": ROOM,
         "index": index,
         "drawing": _drawing(document, form),
