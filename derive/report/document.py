@@ -290,7 +290,7 @@ def _steps(
     for number, step in enumerate(steps, 1):
         met = conditions[number - 1] if number <= len(conditions) else ()
         place, result = subterm(before, step.path), subterm(step.after, step.path)
-        folded = result if step.reverse else place
+        folded = result if step.reverse else place  # of a name without letters, its rule says where it is
         yield StepView(
             number=number,
             rule=words.rule_words(step.rule),
@@ -298,7 +298,7 @@ def _steps(
             exact=step.rule in words.PROCEDURES,
             name=folded.value if step.rule == "definition" and folded.op == "def" else None,
             backwards=step.reverse and step.rule != "definition",
-            place=place if step.path else None,
+            place=place if step.path and not (folded is place and place.op == "def" and not place.args) else None,
             after=step.after,
             conditions=tuple(dict.fromkeys(c for c in met if c.condition is not TRUE)),
             rests_on=tuple(dict.fromkeys(_used(use, context) for use in step.uses)),

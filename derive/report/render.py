@@ -216,7 +216,9 @@ def render(document: Document, form: str, index: bool = False) -> str:
         return page.finished(_closer(text), document.title, asset("report.css"), asset("report.js"))
     if form == "tex" and any(map(escape.is_chinese, text)):
         text = template.render(data, chinese=True)
-    return _tidy(text)
+    text = _tidy(text)
+    # An empty line before a displayed formula is an empty paragraph.
+    return re.sub(r"\n+(?=\n\\\[\n)", "", text) if form == "tex" else text
 
 
 def _drawing(document: Document, form: str) -> Callable[[Figure], Markup] | None:
