@@ -1,11 +1,11 @@
-"""Sums of products: matrix products where they fit, `einsum` for the rest, plain sums where nothing grows."""
+"""Sums of products: matrix products where something grows, plain sums where nothing does."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from derive.codegen.value import ATOM, MUL, POWER, UNARY, Value, aligned, transposed, union
+from derive.codegen.value import ATOM, MUL, POWER, UNARY, Value, aligned, union
 from derive.term import TRUE, Term
 
 if TYPE_CHECKING:
@@ -129,18 +129,24 @@ def _cost(values: list[Value], letter: Term) -> int:
 
 
 def _contraction(emitter: Emitter, values: list[Value], bound: tuple[Term, ...]) -> Value:
-    """The values multiplied and summed over letters that all of them share, or all but a few have."""
+    """The product of the values summed over the letters: of two by a matrix product, of more two by two."""
     from derive.codegen import ops
 
     values = emitter.fitted(_merged(emitter, values))
-    if len(values) == 1:
-        return ops.reduced(emitter, values[0], bound)
-    letters = union(values, emitter.rank)
-    if len(values) == 2 and (product := _matrix_product(emitter, values[0], values[1], bound)):
-        return product
-    if any(len(v.letters) == len(letters) for v in values):
-        return ops.reduced(emitter, ops.product(emitter, values), bound)
-    return _einsum(emitter, values, bound)
+    while len(values) > 2 and not _spans(emitter, values):
+        pairs = [(p, q) for q in range(len(values)) for p in range(q)]
+        first, second = min(pairs, key=lambda pq: len({*values[pq[0]].letters, *values[pq[1]].letters}))
+        pair = ops.product(emitter, [values[first], values[second]])
+        rest = [v for place, v in enumerate(values) if place not in (first, second)]
+        values = emitter.fitted(_merged(emitter, [*rest, pair]))
+    if len(values) == 2:
+        return _matrix_product(emitter, *values, bound)
+    return ops.reduced(emitter, ops.product(emitter, values) if len(values) > 1 else values[0], bound)
+
+
+def _spans(emitter: Emitter, values: list[Value]) -> bool:
+    """Whether one of the values has the letters of all."""
+    return any(len(v.letters) == len(union(values, emitter.rank)) for v in values)
 
 
 def _merged(emitter: Emitter, values: list[Value]) -> list[Value]:
@@ -153,31 +159,43 @@ def _merged(emitter: Emitter, values: list[Value]) -> list[Value]:
     return [ops.product(emitter, group) if len(group) > 1 else group[0] for group in groups.values()]
 
 
-def _matrix_product(emitter: Emitter, left: Value, right: Value, bound: tuple[Term, ...]) -> Value | None:
-    """`left @ right` where one letter is summed and each side adds at most one of its own, else None."""
+def _matrix_product(emitter: Emitter, left: Value, right: Value, bound: tuple[Term, ...]) -> Value:
+    """`left @ right`: the letters that both have and that stay, and all but one of each side's own, are batch axes."""
+    from derive.codegen import ops
+
     shared = [k for k in left.letters if k in right.letters]
-    summed = [k for k in shared if k in bound]
+    left, right = (
+        ops.reduced(emitter, v, tuple(k for k in bound if k in v.letters and k not in shared)) for v in (left, right)
+    )
+    summed = tuple(k for k in shared if k in bound)
     kept = tuple(k for k in shared if k not in bound)
     rows = tuple(k for k in left.letters if k not in shared)
     columns = tuple(k for k in right.letters if k not in shared)
-    if len(summed) != 1 or len(bound) != 1 or len(rows) > 1 or len(columns) > 1 or not rows + columns:
-        return None
     if not rows:  # a vector times a matrix
         left, right, rows, columns = right, left, columns, rows
-    first = transposed(left, (*kept, *rows, *summed))
+    if not rows or not summed:
+        return ops.reduced(emitter, ops.product(emitter, [left, right]), summed)
+    batch = (*kept, *rows[:-1], *columns[:-1])
+    first = _flat(emitter, aligned(left, (*batch, rows[-1], *summed)), summed)
     if columns:
-        second = transposed(right, (*kept, *summed, *columns))
-        return emitter.kept(Value(f"{first.at(MUL)} @ {second.at(UNARY)}", (*kept, *rows, *columns), MUL))
-    second = transposed(right, (*kept, *summed))
-    return emitter.kept(Value(f"({first.at(MUL)} @ {second.at(ATOM)}[..., None])[..., 0]", (*kept, *rows)))
+        second = _flat(emitter, aligned(right, (*batch, *summed, columns[-1])), summed, columns[-1])
+        first, second = emitter.fitted([first, second])
+        into = f"np.matmul({first.text}, {second.text}"
+        text, letters = f"{first.at(MUL)} @ {second.at(UNARY)}", (*batch, rows[-1], columns[-1])
+        return emitter.kept(emitter.sized(Value(text, letters, MUL, into=into)))
+    second = _flat(emitter, aligned(right, (*batch, *summed)), summed)
+    first, second = emitter.fitted([first, second])
+    text = f"({first.at(MUL)} @ {second.at(ATOM)}[..., None])[..., 0]"
+    return emitter.kept(emitter.sized(Value(text, (*batch, rows[-1]))))
 
 
-def _einsum(emitter: Emitter, values: list[Value], bound: tuple[Term, ...]) -> Value:
-    letters = sorted({k for v in values for k in v.letters}, key=lambda k: emitter.rank[k])
-    names = dict(zip(letters, "abcdefghijklmnopqrstuvwxyz", strict=False))
-    result = tuple(k for k in letters if k not in bound)
-    inputs = ", ".join("..." + "".join(names[k] for k in v.letters) for v in values).replace(" ", "")
-    spec = f"{inputs}->...{''.join(names[k] for k in result)}"
-    optimize = emitter.dialect.optimize if len(values) > 2 else ""
-    text = emitter.written("einsum", f'"{spec}"', ", ".join(v.text for v in values) + optimize)
-    return emitter.kept(Value(text, result))
+def _flat(emitter: Emitter, value: Value, summed: tuple[Term, ...], last: Term | None = None) -> Value:
+    """The value with the summed letters, which stand together, as one axis."""
+    if len(summed) == 1:
+        return value
+    value = emitter.named(value, "t")
+    sizes = [" * ".join(emitter.size_name(k.value[1]) for k in summed)]
+    sizes += [emitter.size_name(last.value[1])] if last else []
+    own = len(summed) + (last is not None)
+    text = f"{value.text}.reshape({value.text}.shape[:-{own}] + ({', '.join(sizes)},))"
+    return Value(text, value.letters)

@@ -67,8 +67,6 @@ class Dialect:
     zero_place: str = "np.intp(0)"
     diagonal: str = "np.diagonal({0}, axis1={1}, axis2={2})"
     power: str = "np.power({0}, {1})"  # of a number
-    einsum: str = "np.einsum({0}, {1})"
-    optimize: str = ", optimize=True"
     # Python numbers: how a function takes one beside arrays or alone, what gives a number again, a test of numbers
     operand: str = "{0}"
     alone: str = "{0}"

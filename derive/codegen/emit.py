@@ -86,6 +86,8 @@ class Emitter:
         self.sizes: set[str] = set()  # the axes whose size the statements use
         self.least: dict[str, int] = {}  # the sizes that integer subscripts need
         self.guarded = False
+        self.spans: set[tuple[Term, ...]] = set()  # the letters of what is computed
+        self.into: dict[str, tuple[int, str]] = {}  # for a name, its line and its value as a call that takes `out`
         self._taken = set(names)
         self._parameters = dict(parameters)
         self._definitions: dict[str, Value] = {}
@@ -243,10 +245,19 @@ class Emitter:
         if value.text in self._passing and self.lines[-1].startswith(f"{value.text} = "):
             old = value.text
             self.lines[-1] = name + self.lines[-1].removeprefix(old)
+            if old in self.into:
+                self.into[name] = self.into.pop(old)
             self._memo = {k: replace(v, text=name) if v.text == old else v for k, v in self._memo.items()}
             return replace(value, text=name)
         return self._assigned(value, name)
 
+    def sized(self, value: Value) -> Value:
+        self.spans.add(value.letters)
+        return value
+
     def _assigned(self, value: Value, name: str) -> Value:
+        self.spans.add(value.letters)
+        if value.into:
+            self.into[name] = (len(self.lines), value.into)
         self.lines.append(f"{name} = {value.text}")
         return Value(name, value.letters, ATOM, value.kind)

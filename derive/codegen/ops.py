@@ -101,6 +101,7 @@ def _joined(emitter: Emitter, values: list[Value]) -> tuple[list[Value], tuple[T
     """The values brought to common letters, those letters, and the kind of what is made of them."""
     letters = union(values, emitter.rank)
     kind = "number" if all(v.kind == "number" for v in values) else "array"
+    emitter.spans.add(letters)
     return emitter.fitted([aligned(v, letters) for v in values]), letters, kind
 
 
@@ -109,9 +110,11 @@ def _add(emitter: Emitter, term: Term) -> Value:
     values = [emitter.value(a.args[0] if a.op == "neg" else a) for a in term.args]
     values, letters, kind = _joined(emitter, values)
     text = f"-{values[0].at(POWER)}" if signs[0] == "-" else values[0].at(ADD)
+    into = ""
     for sign, value in zip(signs[1:], values[1:], strict=True):
+        into = f"np.{'add' if sign == '+' else 'subtract'}({text}, {value.text}"
         text += f" {sign} {value.at(MUL)}"
-    return emitter.kept(Value(text, letters, ADD, kind))
+    return emitter.kept(Value(text, letters, ADD, kind, into))
 
 
 def _neg(emitter: Emitter, term: Term) -> Value:
@@ -127,14 +130,16 @@ def product(emitter: Emitter, values: list[Value]) -> Value:
     """The product of the values, in the order given."""
     values, letters, kind = _joined(emitter, values)
     texts = [values[0].at(MUL), *(v.at(UNARY) for v in values[1:])]
-    return emitter.kept(Value(" * ".join(texts), letters, MUL, kind))
+    into = f"np.multiply({' * '.join(texts[:-1]) if len(texts) > 2 else values[0].text}, {values[-1].text}"
+    return emitter.kept(Value(" * ".join(texts), letters, MUL, kind, into))
 
 
 def _div(emitter: Emitter, term: Term) -> Value:
     (left, right), letters, kind = _joined(emitter, [emitter.value(a) for a in term.args])
     if kind == "number" and term.args[1].op != "num":  # Python raises where NumPy gives inf or nan
         return Value(emitter.written("divide", left.text, right.text), kind=kind)
-    return emitter.kept(Value(f"{left.at(MUL)} / {right.at(UNARY)}", letters, MUL, kind))
+    into = f"np.divide({left.text}, {right.text}"
+    return emitter.kept(Value(f"{left.at(MUL)} / {right.at(UNARY)}", letters, MUL, kind, into))
 
 
 def _pow(emitter: Emitter, term: Term) -> Value:
@@ -168,7 +173,9 @@ def _call(emitter: Emitter, row: Function, values: list[Value]) -> Value:
         text = text.format(*(emitter.written("alone", v.text) for v in values))
         return emitter.kept(Value(emitter.written("item", text), letters, ATOM, kind))
     operands = [emitter.written("operand", v.text) if v.kind == "number" else v.text for v in values]
-    return emitter.kept(Value(text.format(*operands), letters, ATOM, kind))
+    text = text.format(*operands)
+    into = text.removesuffix(")") if not row.helper else ""
+    return emitter.kept(Value(text, letters, ATOM, kind, into))
 
 
 def _delta(emitter: Emitter, term: Term) -> Value:

@@ -82,7 +82,6 @@ TORCH = Dialect(
     zero_place="np.tensor(0, device={device})",
     diagonal="np.diagonal({0}, dim1={1}, dim2={2})",
     power="np.pow({0}, {1})",
-    optimize="",
     operand="np.tensor({0}, dtype={dtype}, device={device})",
     alone=FLOAT,
     divide=f"({FLOAT} / {{1}}).item()",

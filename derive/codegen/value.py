@@ -20,13 +20,15 @@ class Value:
     """A Python expression for an array whose last axes stand for `letters`, in that order, after any batch axes.
 
     `kind` is "array", "truth" (a Boolean array), "index" (an integer array) or "number": a Python number made of
-    literals and sizes alone, which takes the dtype of whatever it meets.
+    literals and sizes alone, which takes the dtype of whatever it meets. `into` is the same as the beginning of a call
+    that takes `out`, where there is one.
     """
 
     text: str
     letters: tuple[Term, ...] = ()
     level: int = ATOM
     kind: str = "array"
+    into: str = ""
 
     def at(self, level: int) -> str:
         """The text, in parentheses where the place needs a tighter one."""
@@ -46,7 +48,7 @@ def aligned(value: Value, letters: tuple[Term, ...]) -> Value:
     while places and places[0] == ":":
         places.pop(0)
     text = f"{ordered.at(ATOM)}[..., {', '.join(places)}]" if places else ordered.text
-    return replace(ordered, text=text, letters=letters, level=ATOM if places else ordered.level)
+    return replace(ordered, text=text, letters=letters, level=ATOM if places else ordered.level, into="")
 
 
 def transposed(value: Value, letters: tuple[Term, ...]) -> Value:
