@@ -68,14 +68,14 @@ def test_source_is_the_same_each_time_and_names_its_theorem(derive: Derive) -> N
 def test_code_of_a_quantity_in_a_file(derive: Derive, theory: Write) -> None:
     run = derive("code", f"{theory(WRONG)}.s")
     assert (run.status, run.err) == (0, "")
-    assert "def s(z):" in run.out
+    assert "def s(z, out=None):" in run.out
 
 
 def test_code_that_rests_on_a_theorem_which_is_not_proved_says_so(derive: Derive, theory: Write) -> None:
     run = derive("code", f"{theory(WRONG)}.s", "--vjp", "z", "--timeout", 5)
     assert run.status == 1
     assert "rests on mine.vjp, which is refuted" in run.err
-    assert "def s_vjp(g, z):" in run.out
+    assert "def s_vjp(g, z, out=None):" in run.out
     assert derive("code", f"{theory(WRONG)}.open_", "--timeout", 3).status in (1, 4)
 
 

@@ -234,7 +234,7 @@ def test_attention_agrees_with_loops_and_multiplies_matrices() -> None:
     for b, i, c in np.ndindex(4, 2, 6):
         p = loop_softmax(np.array([sum(q[b, i, a] * k[j, a] for a in range(5)) / math.sqrt(5) for j in range(3)]))
         assert result[b, i, c] == pytest.approx(sum(p[j] * v[b, j, c] for j in range(3)))
-    assert code.source.count(" @ ") == 2
+    assert code.source.count(" @ ") + code.source.count("np.matmul(") == 2
     assert "einsum" not in code.source
 
 
@@ -242,10 +242,12 @@ def test_attention_agrees_with_loops_and_multiplies_matrices() -> None:
 
 
 @pytest.mark.parametrize("name", EVERYTHING.definitions)
-def test_source_has_no_loop_and_imports_only_numpy(name: str) -> None:
+def test_source_loops_over_blocks_alone_and_imports_only_numpy(name: str) -> None:
     tree = ast.parse(compile_quantity(EVERYTHING, name).source)
+    function = tree.body[-1]
     loops = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
-    assert not [node for node in ast.walk(tree) if isinstance(node, loops)]
+    found = [node for node in ast.walk(function) if isinstance(node, loops)]
+    assert [ast.unparse(node.iter.func) for node in found] in ([], ["_blocks"])  # type: ignore[union-attr]
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     assert [ast.unparse(node) for node in imports] == ["import numpy as np"]
 

@@ -44,7 +44,7 @@ FUNCTIONS: dict[str, Function] = {
     "digamma": Function("_digamma({0})", "_digamma"),
     "trigamma": Function("_trigamma({0})", "_trigamma"),
 }
-RESERVED = frozenset({"np", "int", "isinstance", "hasattr", "filter", "ValueError", "None", "True", "False"})
+RESERVED = frozenset({"np", "int", "max", "isinstance", "hasattr", "filter", "ValueError", "None", "True", "False"})
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class Dialect:
     module: str  # what stands for `np`
     imports: tuple[str, ...]
     reserved: frozenset[str]  # what the sources use of Python: a variable of such a name gets an underscore behind it
+    blocks: bool = False  # whether the code takes `out` and goes through a large batch by blocks
     functions: Mapping[str, Function] = field(default_factory=lambda: FUNCTIONS)
     snippets: Mapping[str, str] = field(default_factory=lambda: SNIPPETS)
     reductions: Mapping[str, str] = field(
@@ -87,4 +88,4 @@ class Dialect:
     quiet: str = 'with np.errstate(all="ignore"):'  # round parts that are not taken
 
 
-NUMPY = Dialect("NumPy", "np", ("import numpy as np",), RESERVED)
+NUMPY = Dialect("NumPy", "np", ("import numpy as np",), RESERVED, blocks=True)

@@ -179,6 +179,10 @@ class Emitter:
         self.sizes.add(axis)
         return self.parameter(axis)
 
+    def size_of(self, axes: Iterable[str]) -> str:
+        """The number of entries of an array over the axes."""
+        return " * ".join(self.size_name(axis) for axis in axes) or "1"
+
     def require(self, axis: str, size: int) -> None:
         """Note that the axis must have at least this size."""
         self.sizes.add(axis)

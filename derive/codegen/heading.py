@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from derive.codegen.prepare import reachable
 from derive.kernel.context import Definition
 from derive.language.printer import to_text
+from derive.term import Term
 
 if TYPE_CHECKING:
     from derive.codegen.source import Argument, Plan
@@ -16,13 +17,12 @@ if TYPE_CHECKING:
 def heading(plan: Plan, batch: bool = True) -> list[str]:
     """The lines, not escaped for any language; `batch` says that leading axes of the arguments broadcast."""
     q = plan.quantity
-    axes = f"[{', '.join(k.value[0] for k in q.letters)}]" if q.letters else ""
-    own = q.term.value if q.term.op == "def" else None
-    shown = [d for d in reachable(q.term, q.context) if d.name != own]
+    own = {t.value for t in (q.term.args if q.parts else (q.term,)) if t.op == "def"}
+    shown = [d for d in reachable(q.term, q.context) if d.name not in own]
     where = [line for d in reversed(shown) for line in _wrapped(f"    {_equation(d)}", 8)]
     arrays = [a for a in plan.arguments if a.kind not in ("size", "index")]
     parts = [
-        _wrapped(f"{q.title or q.name}{axes} = {plan.formula}"),
+        _equations(plan),
         ["where", *where] if where else [],
         [line for h in q.given for line in _wrapped(f"Holds where {to_text(h)}.")],
         [f"{a.parameter}: {_described(a)}" for a in plan.arguments]
@@ -33,14 +33,26 @@ def heading(plan: Plan, batch: bool = True) -> list[str]:
     return [line for part in parts if part for line in ("", *part)][1:]
 
 
+def _equations(plan: Plan) -> list[str]:
+    """What is computed: one line, or one for each of several results."""
+    q = plan.quantity
+    if not q.parts:
+        return _wrapped(f"{q.title or q.name}{_subscripts(q.letters)} = {plan.formula}")
+    lines = [_wrapped(f"    {p.title}{_subscripts(p.letters)} = {p.formula}", 8) for p in q.parts]
+    return [f"{', '.join(p.name for p in q.parts)}:", *(line for part in lines for line in part)]
+
+
 def printable(line: str) -> str:
     """The line with a backslash and what cannot be seen written as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line.replace("\\", "\\\\"))
 
 
 def _equation(definition: Definition) -> str:
-    letters = ", ".join(k.value[0] for k in definition.letters)
-    return f"{definition.name}{f'[{letters}]' if letters else ''} = {to_text(definition.body)}"
+    return f"{definition.name}{_subscripts(definition.letters)} = {to_text(definition.body)}"
+
+
+def _subscripts(letters: tuple[Term, ...]) -> str:
+    return f"[{', '.join(k.value[0] for k in letters)}]" if letters else ""
 
 
 def _wrapped(text: str, indent: int = 4) -> list[str]:

@@ -20,6 +20,39 @@ def _size(axis, name, array, place, known=None):
         raise ValueError(f"axis {axis}: size {size} in {name}, expected {known or 'at least 1'}")
     return size
 ''',
+    "_out": '''
+def _out(out, shape, dtype):
+    """The array for a result: a new one, or the given one; ValueError where that does not fit."""
+    if out is None:
+        return np.empty(shape, dtype)
+    if out.shape != shape or out.dtype != dtype:
+        raise ValueError(f"out: {out.dtype} of the shape {out.shape}, expected {dtype} of the shape {shape}")
+    return out
+''',
+    # 2**17 entries, half a megabyte in single precision: a few such arrays stay in a second-level cache.
+    "_blocks": '''
+def _blocks(size, arguments, results):
+    """Views of the arrays, each given with its number of own axes: some batch entries at a time, to stay in the cache.
+
+    `size` is that of the largest array for one entry. All at once where the batch is small or arguments broadcast.
+    """
+    first, own = results[0]
+    batch = first.shape[: first.ndim - own]
+    count, rows = int(np.prod(batch)), max(1, 2**17 // size)
+    arrays = [a.copy() if any(np.may_share_memory(a, r) for r, _ in results) else a for a, _ in arguments]
+    arrays += [r for r, _ in results]
+    ranks = [rank for _, rank in (*arguments, *results)]
+    spread = any(rank and a.shape[: a.ndim - rank] != batch for a, rank in zip(arrays, ranks))
+    if count <= rows or spread or not all(r.flags.c_contiguous for r, _ in results):
+        yield arrays
+        return
+    for place, rank in enumerate(ranks):
+        if arrays[place].ndim > 0 or rank:
+            whole = arrays[place] if rank else np.broadcast_to(arrays[place], batch)
+            arrays[place] = whole.reshape(count, *whole.shape[whole.ndim - rank :])
+    for low in range(0, count, rows):
+        yield [a[low : low + rows] if a.ndim > 0 else a for a in arrays]
+''',
     "_at_least": '''
 def _at_least(axis, size, least):
     """ValueError where the axis lacks an entry that the formula names."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from derive.codegen.source import Compiled, Quantity
+from derive.codegen.source import Compiled, Part, Quantity
 from derive.codegen.value import CodegenError
 from derive.kernel.context import Context, Declaration, Definition
 from derive.language.printer import to_text
 from derive.language.theory import Claim, Theorem, Theory
-from derive.term import NONLOCAL, TRUE, Term, alike, defined, fresh, mul, substitute, subterms, var
+from derive.term import NONLOCAL, TRUE, Term, alike, defined, fresh, make, mul, substitute, subterms, var
 
 
 def compile_quantity(theory: Theory, name: str, stable: bool = True) -> Compiled:
@@ -19,7 +19,8 @@ def compile_quantity(theory: Theory, name: str, stable: bool = True) -> Compiled
     A definition (of the file, imported, or `theorem.name` of a theorem), or a theorem, of which the right side of its
     last equation is compiled (the last whose right side is free of derivatives and means, if there is one).
     `stable=False` keeps to what is written, without shift by the maximum and the like. Raises KeyError for an unknown
-    name and CodegenError for what cannot be vectorised.
+    name and CodegenError for what cannot be vectorised. Several names with commas between them give one function that
+    returns them all.
     """
     return quantity(theory, name).compile(stable)
 
@@ -38,8 +39,45 @@ def vjp(theory: Theory, name: str, wrt: str, stable: bool = True) -> Compiled:
     return reverse_mode(theory, name, wrt).compile(stable)
 
 
+def joined(theory: Theory, names: list[str]) -> Quantity:
+    """Several quantities as one function that returns them all and computes once what they share.
+
+    Raises CodegenError where a name means different things in them.
+    """
+    found = [quantity(theory, name) for name in names]
+    declarations: dict[str, Declaration] = {}
+    definitions: dict[str, Definition] = {}
+    for q in found:
+        for table, own in ((declarations, q.context.declarations), (definitions, q.context.definitions)):
+            for name, meaning in own.items():
+                if table.setdefault(name, meaning) != meaning:  # type: ignore[attr-defined]
+                    raise CodegenError(f"{name} means different things in {' and '.join(names)}")
+    unique = [
+        tuple(dict.fromkeys(k for part in parts for k in part))
+        for parts in zip(*(_lists(q) for q in found), strict=True)
+    ]
+    letters, fixed, given = unique
+    return Quantity(
+        "_".join(q.name for q in found),
+        make("list", [q.term for q in found]),
+        replace(found[0].context, declarations=declarations, definitions=definitions),
+        letters,
+        fixed,
+        given=given,
+        formula=", ".join(names),
+        parts=tuple(Part(q.name, q.letters, q.title, q.formula or to_text(q.term)) for q in found),
+    )
+
+
+def _lists(q: Quantity) -> tuple[tuple[Term, ...], ...]:
+    return q.letters, q.fixed, q.given
+
+
 def quantity(theory: Theory, name: str) -> Quantity:
     """What `compile_quantity` compiles."""
+    names = [part.strip() for part in name.split(",")]
+    if len(names) > 1:
+        return joined(theory, names)
     owner, place, context, fixed = found(theory, name)
     if isinstance(place, Theorem):
         return side_of(owner, place, last_equation(place))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,12 +52,23 @@ class Compiled:
 
 
 @dataclass(frozen=True)
+class Part:
+    """One of several results of a function."""
+
+    name: str
+    letters: tuple[Term, ...]
+    title: str
+    formula: str
+
+
+@dataclass(frozen=True)
 class Quantity:
     """What is compiled: a term, its context, the letters that become the result's axes, the fixed indices.
 
     `letters` are the axes of the result, in that order; `fixed` letters become integer arguments. Variables named in
     `first` come first, those in `also` are arguments even where the term does not hold them. `formula` is what the
     docstring shows, by default the term; `given` are hypotheses that the docstring names; `notes` are lines at its end.
+    Where there are `parts`, the term is the list of them, and the function returns them all.
     """
 
     name: str
@@ -70,6 +82,7 @@ class Quantity:
     formula: str = ""
     given: tuple[Term, ...] = ()
     notes: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
 
     def plan(self, stable: bool = True, reserved: frozenset[str] = RESERVED) -> Plan:
         """What any language's code is written from. Raises CodegenError for what has no array form."""
@@ -112,6 +125,14 @@ class Plan:
     def bodies(self) -> list[Term]:
         """The term and the bodies of the definitions that it rests on."""
         return [self.term, *(d.body for d in reachable(self.term, self.context))]
+
+    @property
+    def results(self) -> tuple[tuple[Term, tuple[Term, ...]], ...]:
+        """What the function returns: each term with the letters of its axes."""
+        parts = self.quantity.parts
+        if not parts:
+            return ((self.term, self.quantity.letters),)
+        return tuple((term, part.letters) for term, part in zip(self.term.args, parts, strict=True))
 
     def parameters(self) -> dict[str, str]:
         """The name in the code of each name of the theory."""
@@ -186,11 +207,15 @@ class _Writer:
         self.arrays = [a for a in arguments if a.kind not in ("size", "index")]
         self.indices = [a for a in arguments if a.kind == "index"]
         self.sizes = [a for a in arguments if a.kind == "size"]
+        self.results = plan.results
+        self.out = self.emitter.fresh("out") if dialect.blocks else ""
 
     def module(self, text: list[str]) -> str:
         """The source of the module; `text` is its docstring."""
         body = self._body()
-        signature = f"def {self.quantity.name}({', '.join(a.parameter for a in self.arguments)}):"
+        parameters = [a.parameter for a in self.arguments]
+        out = [f"{self.out}=None"] if self.dialect.blocks and (self.arrays or self.indices) else []
+        signature = f"def {self.quantity.name}({', '.join(parameters + out)}):"
         statements = self._in_library([*self._head(body), *body])
         function = "\n".join([signature, *_indented([*docstring(text), *statements])])
         helpers = sorted(self.emitter.helpers.items())
@@ -241,22 +266,76 @@ class _Writer:
         for letter in self.quantity.letters:
             e.rank.setdefault(letter, len(e.rank))
         e.share(self.bodies)
-        (value,) = e.fitted([e.value(self.term)])
-        if value.kind == "truth":
-            raise CodegenError(f"a condition is not a quantity: {to_text(self.term)}")
-        result = self._result(value)
-        lines = [*e.lines, f"return {result}"]
+        values = []
+        for term, letters in self.results:
+            value = e.value(term)
+            if value.kind == "truth":
+                raise CodegenError(f"a condition is not a quantity: {to_text(term)}")
+            values.append((value, letters))
+        if self.dialect.blocks and (self.arrays or self.indices):
+            lines = self._blocked(values)
+        else:
+            fitted = e.fitted([v for v, _ in values])
+            found = [self._result(v, k) for v, (_, k) in zip(fitted, values, strict=True)]
+            lines = [*e.lines, *_spread("return ", found if len(found) > 1 else [], "")] if len(found) > 1 else []
+            lines = lines or [*e.lines, f"return {found[0]}"]
         return [self.dialect.quiet, *_indented(lines)] if e.guarded and self.dialect.quiet else lines
 
-    def _result(self, value: Value) -> str:
+    def _blocked(self, values: list[tuple[Value, tuple[Term, ...]]]) -> list[str]:
+        """The statements for some batch entries at a time, the last ones writing to the results."""
+        e, several = self.emitter, len(values) > 1
+        batch = self._shape(())
+        made = []
+        if several and "(" in batch:
+            name = e.fresh("batch")
+            made, batch = [f"{name} = {batch}"], name
+        shapes = [self._shape(letters, batch) for _, letters in values]
+        names = [e.fresh(f"{p.name}_out" if several else "result") for p in self.quantity.parts or (self.quantity,)]
+        lines = list(e.lines)
+        for (value, letters), target in zip(values, names, strict=True):
+            self._store(lines, value, letters, target)
+        spans = [e.size_of(span) for span in _largest({*e.spans, *(k for _, k in values)})]
+        size = f"max({', '.join(spans)})" if len(spans) > 1 else spans[0]
+        given = [a for a in (*self.arrays, *self.indices) if self._is_used(a)] or [*self.arrays, *self.indices][:1]
+        arguments = f"[{', '.join(f'({a.parameter}, {len(a.axes)})' for a in given)}]"
+        if several:
+            places = [f"{self.out}[{p}]" for p in range(len(values))]
+            made.append(f"{self.out} = {self.out} or (None,) * {len(values)}")
+            calls = [f"{e.helper('_out')}({p}, {s}, {e.dtype})" for p, s in zip(places, shapes, strict=True)]
+            made += _spread(f"{self.out} = ", calls, "")
+        else:
+            places = [self.out]
+            made += [f"{self.out} = {e.helper('_out')}({self.out}, {shapes[0]}, {e.dtype})"]
+        results = f"[{', '.join(f'({p}, {len(k)})' for p, (_, k) in zip(places, values, strict=True))}]"
+        targets = ", ".join([*(a.parameter for a in given), *names])
+        loop = [f"for {targets} in {e.helper('_blocks')}({size}, {arguments}, {results}):"]
+        if len(loop[0]) > 110:
+            loop = _spread(f"for {targets} in {e.helper('_blocks')}", [size, arguments, results], ":")
+        scalar = not several and not values[0][1]
+        return [*made, *loop, *_indented(lines), f"return {self.out}{'[()]' if scalar else ''}"]
+
+    def _store(self, lines: list[str], value: Value, letters: tuple[Term, ...], target: str) -> None:
+        """Have the value written to the target: by the operation that makes it where that is one."""
+        place, into = self.emitter.into.get(value.text, (None, value.into))
+        if value.kind != "array" or value.letters != letters or not into:
+            lines.append(f"{target}[...] = {aligned(value, letters).text}")
+        elif place is None:
+            lines.append(f"{into}, out={target})")
+        else:
+            used = any(re.search(rf"\b{value.text}\b", line) for line in lines[place + 1 :])
+            lines[place] = f"{f'{value.text} = ' if used else ''}{into}, out={target})"
+            self.emitter.into[value.text] = (None, "")  # another result that is the same is copied
+            if not used:
+                self.emitter.into[target] = (None, "")
+
+    def _result(self, value: Value, letters: tuple[Term, ...]) -> str:
         """The value with the result's axes, in the arguments' dtype, a scalar where there are no axes."""
-        whole = set(value.letters) == set(self.quantity.letters)
-        arranged = aligned(value, self.quantity.letters)
-        unused = [a for a in (*self.arrays, *self.indices) if a.name not in self._occurring()]
-        if whole and not unused and not (value.kind == "number" and self.arrays):
+        arranged = aligned(value, letters)
+        unused = [a for a in (*self.arrays, *self.indices) if not self._is_used(a)]
+        if set(value.letters) == set(letters) and not unused and not (value.kind == "number" and self.arrays):
             return self.emitter.written("copied" if self._is_view() else "result", arranged.text)
         shape = self.emitter.fresh("shape")
-        self.emitter.lines.append(f"{shape} = {self._shape()}")
+        self.emitter.lines.append(f"{shape} = {self._shape(letters)}")
         return self.emitter.written("spread", arranged.text, shape)
 
     def _is_view(self) -> bool:
@@ -266,23 +345,33 @@ class _Writer:
             term = self.context.definitions[term.value].body
         return term.op == "var"
 
-    def _shape(self) -> str:
-        """The result's shape: the batch axes of all arguments, then the result's own."""
+    def _shape(self, letters: tuple[Term, ...], batch: str | None = None) -> str:
+        """The shape of a result: the batch axes of all arguments, by name where they have one, then its own."""
         batches = [
             f"{a.parameter}.shape[:-{len(a.axes)}]" if a.axes else f"{a.parameter}.shape"
             for a in (*self.arrays, *self.indices)
         ]
-        batch = batches[0] if len(batches) == 1 else f"np.broadcast_shapes({', '.join(batches)})" if batches else ""
-        own = (
-            f"({', '.join(self.emitter.size_name(k.value[1]) for k in self.quantity.letters)},)"
-            if self.quantity.letters
-            else ""
-        )
+        if batch is None:
+            batch = batches[0] if len(batches) == 1 else f"np.broadcast_shapes({', '.join(batches)})" if batches else ""
+        sizes = [self.emitter.size_name(k.value[1]) for k in letters]
+        own = f"({', '.join(sizes)}{',' * (len(sizes) == 1)})" if sizes else ""
         return " + ".join(filter(None, (batch, own))) or "()"
 
-    def _occurring(self) -> set[str]:
+    def _is_used(self, argument: Argument) -> bool:
         letters = {k.value[0] for b in self.bodies for t in subterms(b) for k in t.letters}
-        return letters | {n for b in self.bodies for n in b.names}
+        return argument.name in letters | {n for b in self.bodies for n in b.names}
+
+
+def _spread(before: str, parts: list[str], after: str) -> list[str]:
+    """The parts in parentheses, one a line."""
+    return [f"{before}(", *(f"    {part}," for part in parts), f"){after}"]
+
+
+def _largest(spans: set[tuple[Term, ...]]) -> list[tuple[str, ...]]:
+    """The axes of those arrays that no other array has, and more."""
+    axes = {tuple(sorted(k.value[1] for k in span)) for span in spans}
+    inside = {a for a in axes for b in axes if a != b and not Counter(a) - Counter(b)}
+    return sorted(axes - inside)
 
 
 def docstring(text: list[str]) -> list[str]:

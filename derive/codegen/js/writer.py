@@ -94,12 +94,15 @@ class Writer:
         return lines
 
     def _body(self) -> str:
-        q, term = self.plan.quantity, self.plan.term
+        found = [self._result(term, letters) for term, letters in self.plan.results]
+        return f"[{', '.join(found)}]" if self.plan.quantity.parts else found[0]
+
+    def _result(self, term: Term, letters: tuple[Term, ...]) -> str:
         if term.op in ("cmp", "and", "or", "not", "true", "false", "all", "any", "holds"):
-            raise CodegenError(f"a condition is not a quantity: {to_text(q.term)}")
-        if term.op == "def" and term.args == q.letters and all(self.definition(term.value)):
+            raise CodegenError(f"a condition is not a quantity: {to_text(term)}")
+        if term.op == "def" and term.args == letters and all(self.definition(term.value)):
             return self.names[term.value]
-        return self.array(q.letters, lambda: self.value(term))
+        return self.array(letters, lambda: self.value(term))
 
     # -- statements --
 
