@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup report test quick slow mutants fuzz coq lint clean
+.PHONY: help setup report test quick slow mutants fuzz coq bench lint clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ fuzz: $(STAMP)  ## search for something false that is proved, with DERIVE_FUZZ (
 
 coq: $(STAMP)  ## have Coq check the catalogue's proofs again, if it is installed
 	@$(BIN)/python -m derive.cli_recheck
+
+bench: $(STAMP)  ## measure generated code beside NumPy, SciPy, PyTorch and JAX, as far as they are installed
+	@$(BIN)/python -m benchmarks.run
 
 lint: $(STAMP)  ## style and types
 	$(BIN)/ruff check .

@@ -63,14 +63,15 @@ def _definition(theory: Theory, name: str | None) -> str:
 
 
 def _behind(theory: Theory, found: Quantity) -> tuple[tuple[Theory, str], ...]:
-    """The theorem that the quantity is taken from, and those of its stable form."""
+    """The theorems that the quantity, or each part of it, is taken from, and those of its stable form."""
     from derive.codegen.quantities import theorems
 
-    own = [(owner, t.name) for owner, t in theorems(theory) if found.title == f"{owner.name}.{t.name}"][:1]
+    titles = {found.title, *(p.title for p in found.parts)}
+    own = {f"{owner.name}.{t.name}": (owner, t.name) for owner, t in reversed([*theorems(theory)])}
+    own = {title: place for title, place in reversed(own.items()) if title in titles}
     forms = dict.fromkeys(r.theorem for r in found.plan().rewrites)
-    own_name = found.title if own else None
-    others = [form.rpartition(".") for form in forms if form != own_name]
-    return (*own, *((load(source), name) for source, _, name in others))
+    others = [form.rpartition(".") for form in forms if form not in own]
+    return (*own.values(), *((load(source), name) for source, _, name in others))
 
 
 def _notes(result: TheoryResult) -> list[str]:

@@ -461,6 +461,19 @@ def test_what_has_no_code_is_refused_by_name(text: str) -> None:
         compile_term(expression(text, DOT_PRODUCT), context_of(DOT_PRODUCT))
 
 
+def test_vjp_does_not_ask_for_what_at_replaces() -> None:
+    theory = loads(
+        '"""Replaced."""\nn: axis\nx: real[n]\ny: real[n]\nT: real\nf[i] = at(x[i] ** 2 * T, x[k], 3 * y[k])\n'
+        "def back(g: real[n]):\n    assert sum(g[i] * diff(f[i], y[j]) for i in n) == 18 * T * g[j] * y[j]\n"
+        "h[i] = at(x[i] * y[i], x[k], x[k] + T)\n"
+        "def kept(g: real[n]):\n    assert sum(g[i] * diff(h[i], y[j]) for i in n) == g[j] * (x[j] + T)\n"
+    )
+    code = vjp(theory, "f", "y")
+    assert [a.name for a in code.arguments] == ["g", "y", "T"]
+    np.testing.assert_array_equal(code([1.0, 2.0], [1.0, 1.0], 0.5), [9, 18])
+    assert [a.name for a in vjp(theory, "h", "y").arguments] == ["g", "x", "y", "T"]
+
+
 def test_unknown_names_and_missing_theorems_are_refused() -> None:
     with pytest.raises(KeyError, match="no definition or theorem"):
         compile_quantity(SOFTMAX, "nothing")

@@ -48,7 +48,9 @@ def _blocks(size, arguments, results):
         return
     for place, rank in enumerate(ranks):
         if arrays[place].ndim > 0 or rank:
-            whole = arrays[place] if rank else np.broadcast_to(arrays[place], batch)
+            whole = arrays[place]
+            if whole.shape[: whole.ndim - rank] != batch:  # of a scalar
+                whole = np.broadcast_to(whole, batch)
             arrays[place] = whole.reshape(count, *whole.shape[whole.ndim - rank :])
     for low in range(0, count, rows):
         yield [a[low : low + rows] if a.ndim > 0 else a for a in arrays]

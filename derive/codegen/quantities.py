@@ -203,14 +203,22 @@ def cotangent_of(condition: Term, name: str, wrt: str) -> tuple[str | None, Term
 
 
 def variables_of(term: Term, context: Context) -> list[str]:
-    """The variables that the term rests on, through definitions too."""
-    seen: set[str] = set()
-    waiting = list(term.names)
-    while waiting:
-        name = waiting.pop()
-        if name not in seen:
-            seen.add(name)
-            waiting += context.definitions[name].body.names if name in context.definitions else ()
+    """The variables that the term's value depends on, through definitions too: not what `at` replaces."""
+    memo: dict[Term, frozenset[str]] = {}
+
+    def walk(t: Term) -> frozenset[str]:
+        if t not in memo:
+            found = frozenset().union(*map(walk, t.args))
+            if t.op == "at":
+                found = walk(t.args[0]) - {t.value} | walk(t.args[1])
+            elif t.op == "def" and t.value in context.definitions:
+                found |= walk(context.definitions[t.value].body)
+            elif t.op == "var":
+                found |= {t.value}
+            memo[t] = found
+        return memo[t]
+
+    seen = walk(term)
     return [n for n in context.declarations if n in seen]
 
 
