@@ -13,6 +13,7 @@ from test_rules import CONTEXT as ROWS_CONTEXT
 from derive.kernel.check import PROCEDURES, check
 from derive.kernel.context import Context, Declaration, Definition, Law, Lemma
 from derive.kernel.proof import Cite, Line, Part, Proof, Rejected, Step, Use
+from derive.kernel.wellformed import well_formed
 from derive.term import (
     FALSE,
     ONE,
@@ -687,3 +688,12 @@ def test_definition_that_rests_on_itself_is_refused() -> None:
     known = Context(base.axes, base.declarations, circle)
     with pytest.raises(Rejected):
         check(Proof(cmp("==", defined("C"), ZERO), (Step("algebra", ZERO),)), known)
+
+
+def test_what_was_refused_once_is_refused_again() -> None:
+    """What the kernel remembers of well-formed terms holds nothing of a term that was none."""
+    where_ = context()
+    term = make("add", (var("x"), make("add", (var("x"), var("nobody")))))
+    for part in (term, term, term.args[1]):
+        with pytest.raises(Rejected, match="nobody is not declared"):
+            well_formed(part, where_)

@@ -11,22 +11,23 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from derive.kernel.check import check, pure_index
+from derive.kernel.check import Names, check, pure_index
 from derive.kernel.context import Context, Declaration, Definition, Law, Lemma
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Cite, Condition, Line, Part, Proof, Rejected, Step, Use
 from derive.kernel.wellformed import well_formed
-from derive.term import BINDERS, TRUE, Term, alike, make
+from derive.term import BINDERS, TRUE, Term, alike, make, num
 
 FORMAT = "derive-certificate"
 VERSION = 2
 VERDICTS = ("refuted", "undecided", "checked")  # of a claim that is not proved, the weakest first
 NAMED = frozenset({"const", "size", "var", "def", "fn", "cmp", "limit"})  # operators with a name as their payload
 PLAIN = frozenset(
-    "add mul neg div pow delta where diff E Var Cov and or not true false holds list".split()
+    "add mul neg div pow delta where E Var Cov and or not true false holds list".split()
 )  # operators with arguments alone
 MAX_DEPTH = 2000
 NUMBER = re.compile(r"-?[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")  # longer ones are nothing that a proof holds
@@ -37,10 +38,10 @@ def decode(data: Any, depth: int = 0) -> Term:
     if not isinstance(data, list) or not data or not isinstance(data[0], str) or depth > MAX_DEPTH:
         raise Rejected("a term is a list that begins with its operator")
     op, rest = data[0], data[1:]
+    if op in PLAIN:
+        return make(op, [decode(a, depth + 1) for a in rest])
     if op == "num":
-        if not NUMBER.fullmatch(_text(rest, 0)) or len(rest) > 1:
-            raise Rejected("that is not a rational number")
-        return make("num", (), Fraction(rest[0]))
+        return _number(_text(rest, 0) if len(rest) == 1 else "")
     if op == "index" and len(rest) == 2:
         return make("index", (), (_text(rest, 0), _text(rest, 1)))
     if op == "diff":
@@ -54,9 +55,16 @@ def decode(data: Any, depth: int = 0) -> Term:
         if not rest or not isinstance(rest[0], list) or not all(isinstance(k, list) and len(k) == 2 for k in rest[0]):
             raise Rejected(f"{op} without its bound letters")
         bound, rest = [make("index", (), (_text(k, 0), _text(k, 1))) for k in rest[0]], rest[1:]
-    elif op not in NAMED and op not in PLAIN:
+    elif op not in NAMED:
         raise Rejected(f"{op} is not an operator")
     return make(op, [decode(a, depth + 1) for a in rest], value, bound)
+
+
+@lru_cache(maxsize=1024)
+def _number(text: str) -> Term:
+    if not NUMBER.fullmatch(text):
+        raise Rejected("that is not a rational number")
+    return num(Fraction(text))
 
 
 def _text(data: Any, position: int) -> str:
@@ -92,7 +100,19 @@ class Replay:
     reason: str | None
 
 
-Proved = dict[str, list[tuple[Term, Context]]]  # by theorem, each claim with what it rests on
+class Proved:
+    """The claims that were accepted, by theorem, each with what it rests on; and the names that they share."""
+
+    def __init__(self) -> None:
+        self.claims: dict[str, list[tuple[Term, Context]]] = {}
+        self.names: list[Names] = []
+
+    def shared(self, context: Context) -> Names:
+        for names in self.names:
+            if names.take(context):
+                return names
+        self.names.append(Names())
+        return self.shared(context)
 
 
 def verify_file(path: str | Path) -> list[Replay]:
@@ -112,7 +132,7 @@ def verify(data: Any) -> list[Replay]:
     if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
         raise Rejected(f"not a certificate of version {VERSION}")
     found: list[Replay] = []
-    proved: Proved = {}
+    proved = Proved()
     for source in _part(data, "imports", list):
         found += _theory(source, f"{_part(source, 'theory', str)}.", proved)
     _part(data, "theory", str)
@@ -135,7 +155,7 @@ def _theory(data: Any, prefix: str, proved: Proved) -> Iterator[Replay]:
         for number, claim in enumerate(claims, 1):
             why = None
             try:
-                proved.setdefault(name, []).append(_replay(claim, proved))
+                proved.claims.setdefault(name, []).append(_replay(claim, proved))
             except Rejected as rejected:
                 why = str(rejected)
             except RecursionError:
@@ -171,7 +191,7 @@ def _judged(claim: Any, proved: Proved) -> tuple[Term, Context]:
     uses = [u for part in (*proof.steps, *proof.lines) for u in part.uses]  # type: ignore[attr-defined]
     for number in sorted({u.number for u in uses if u.kind != "hypothesis" and 0 <= u.number < len(context.lemmas)}):
         _covered(context.lemmas[number], context, proved)
-    account = check(proof, context)
+    account = check(proof, context, names=proved.shared(context))
     found = {"obligations": account.obligations, "domain": [Condition(c, "") for c in account.domain]}
     if sorted(list(k.value) for k in condition.letters) != data.get("free_letters"):
         raise Rejected("the certificate names other free letters than the claim has")
@@ -198,7 +218,7 @@ def _covered(lemma: Lemma, context: Context, proved: Proved) -> None:
     here = Normal(context)
     wanted = here.opened(lemma.condition)
     why: str | None = "is not proved before"
-    for condition, source in proved.get(lemma.theorem, ()):
+    for condition, source in proved.claims.get(lemma.theorem, ()):
         there = Normal(source)
         if alike(there.opened(condition), wanted):
             why = _unlike(lemma, wanted, here, there)

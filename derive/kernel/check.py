@@ -7,7 +7,7 @@ defined. A step under a `diff`, `at`, `limit` or E uses nothing that holds at th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from derive.kernel import domain, moments, order
 from derive.kernel.context import Context, Lemma
@@ -42,10 +42,36 @@ from derive.term import (
 from derive.term import ZERO as NOUGHT
 
 
+class Names:
+    """The names of several claims, and the normal forms made for them: a later claim need not begin anew."""
+
+    def __init__(self) -> None:
+        self.context = Context()
+        self.made: dict[object, Normal] = {}
+
+    def take(self, context: Context) -> bool:
+        """Take up the names of a context, unless one of them means something else here."""
+        here, new = self.context, {**context.declarations, **context.definitions}
+        known = {**here.declarations, **here.definitions}
+        if any(known.get(name, d) != d for name, d in new.items()):
+            return False
+        here.declarations.update(context.declarations)
+        here.definitions.update(context.definitions)
+        return True
+
+    def normal(self, facts: Sequence[Fact], guards: Sequence[Term]) -> Normal:
+        slot = (tuple((f.term, f.signs, f.letters, f.guards, f.source) for f in facts), tuple(guards))
+        if slot not in self.made:
+            self.made[slot] = Normal(self.context, facts=facts, guards=tuple(guards))
+        return self.made[slot]
+
+
 class Ground:
     """What a claim stands on: its hypotheses as facts, the claim's own letters held fixed."""
 
-    def __init__(self, claim: Term, context: Context, tick: Callable[[], None] | None = None):
+    def __init__(
+        self, claim: Term, context: Context, tick: Callable[[], None] | None = None, names: Names | None = None
+    ):
         self.context = context
         self.guards: list[Term] = []
         self.facts: list[Fact] = []
@@ -62,15 +88,23 @@ class Ground:
             for part in split(inner):
                 self.take(part, guards, number)
         self.tick = tick
-        self.plain = Normal(context, facts=self.facts, guards=tuple(self.guards), tick=tick)
+        self.names = names
+        self.plain = self.normal(self.facts)
         self.left = body.args[0] if body.op == "cmp" else None
         self.needs = domain.needs(self.plain, body.args[0]) if body.op == "cmp" else []
         # A hypothesis that mentions a mean says that the mean exists.
         self.known = self.needs + [
             n for h in context.hypotheses for n in domain.needs(self.plain, h, "%") if n.condition.op == "E"
         ]
-        facts = [*self.facts, *domain.facts_from(self.needs, "the left side is defined")]
-        self.full = Normal(context, facts=facts, guards=tuple(self.guards), tick=tick)
+        self.open = [n for n in self.needs if domain.reason(self.plain, n, ()) is None]
+        telling = [n for n in self.needs if not domain.plainly(self.plain, n)]
+        more = list(domain.facts_from(telling, "the left side is defined"))
+        self.full = self.normal([*self.facts, *more]) if more else self.plain
+
+    def normal(self, facts: Sequence[Fact]) -> Normal:
+        if self.names is not None:
+            return self.names.normal(facts, self.guards)
+        return Normal(self.context, facts=facts, guards=tuple(self.guards), tick=self.tick)
 
     def learn(self, lines: Iterable[Fact]) -> None:
         """Take comparisons that are proved for facts; their letters are not the claim's of the same name."""
@@ -138,20 +172,25 @@ def pure_index(condition: Term, context: Context) -> bool:
 MALFORMED = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
-def check(proof: Proof, context: Context, tick: Callable[[], None] | None = None) -> Account:
-    """Replay the proof. Returns the account of what was used; raises Rejected with the step and the reason."""
+def check(
+    proof: Proof, context: Context, tick: Callable[[], None] | None = None, names: Names | None = None
+) -> Account:
+    """Replay the proof. Returns the account of what was used; raises Rejected with the step and the reason.
+
+    `names`, if given, holds those of the context already.
+    """
     try:
-        return _replay(proof, context, tick)
+        return _replay(proof, context, tick, names)
     except Rejected:
         raise
     except MALFORMED as why:
         raise Rejected(f"malformed: {type(why).__name__}") from None
 
 
-def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None) -> Account:
+def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, names: Names | None) -> Account:
     well_formed(proof.claim, context)
     laws_complete(context)
-    ground = Ground(proof.claim, context, tick)
+    ground = Ground(proof.claim, context, tick, names)
     claim, account = ground.claim, Account()
     fixed = claim.letters | context.letters
     borrowed = frozenset().union(*(g.letters for g in ground.guards)) - fixed
@@ -196,9 +235,7 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None) -> 
         if met is None:
             raise Undefined(shown(need, claim))
         account.obligations.append(Condition(shown(need, claim), met))
-    for need in ground.needs:
-        if domain.reason(ground.plain, need, ()) is None:
-            account.domain.append(shown(need, claim))
+    account.domain += [shown(need, claim) for need in ground.open]
     return account
 
 
@@ -362,9 +399,9 @@ def _algebra(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
 
 
 def same_with_names(here: Normal, old: Term, new: Term) -> bool:
-    """Whether the two are equal without a look into the definitions."""
+    """Whether the two are equal without a look into the definitions, of which they have the same."""
     try:
-        return here.with_names().equal(old, new)
+        return not (old.names ^ new.names) & set(here.context.definitions) and here.with_names().equal(old, new)
     except Rejected:
         return False
 

@@ -74,6 +74,7 @@ class Context:
     lemmas: tuple[Lemma, ...] = ()
     letters: frozenset[Term] = frozenset()  # declared fixed indices, `i: index[n]`
     _reached: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, init=False, compare=False, repr=False)
+    formed: dict[str, set[tuple[Term, bool]]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def reached(self, names: frozenset[str]) -> frozenset[str]:
         """All names that a term with these can depend on: by itself, through definitions or laws of random names."""

@@ -54,12 +54,11 @@ class Need:
 
 
 class Walk:
-    """The needs of one term."""
+    """The needs of one term, found part by part."""
 
-    def __init__(self, nf: Normal, prefix: str):
-        self.nf, self.prefix, self.count = nf, prefix, 0
+    def __init__(self, nf: Normal):
+        self.nf = nf
         self.found: dict[Need, None] = {}
-        self.seen: set[object] = set()
 
     def need(self, condition: Term, scope: Scope, implied: bool = True) -> None:
         guards = scope.guards
@@ -75,10 +74,6 @@ class Walk:
             if by is not None:
                 condition = replaced(self.nf, condition, name, letters, by)
         self.found[Need(condition, scope.letters, guards, implied)] = None
-
-    def letter(self, old: Term) -> Term:
-        self.count += 1
-        return index(f"{self.prefix}{self.count}", old.value[1])
 
 
 def replaced(nf: Normal, condition: Term, name: str, letters: tuple[Term, ...], by: Term) -> Term:
@@ -101,6 +96,12 @@ class Scope:
     moved: tuple[tuple[str, tuple[Term, ...], Term | None], ...] = ()  # the `at`s around, and the limits, by nothing
     carried: bool = False  # whether a derivative moves what an `at` puts in
     taken: tuple[Term, ...] = ()  # under a derivative, when a kink here is one of the whole: max(|x|, 1) has none at 0
+    prefix: str = "&"  # of the letters that are opened here
+
+    def opened(self, bound: tuple[Term, ...]) -> tuple[Term, ...]:
+        """Letters for the bound ones, named by how deep they stand, so that the same part is met again."""
+        first = len(self.letters) + 1
+        return tuple(index(f"{self.prefix}{first + p}", k.value[1]) for p, k in enumerate(bound))
 
     def with_(self, **changes: object) -> Scope:
         return Scope(**{**self.__dict__, **changes})
@@ -108,15 +109,25 @@ class Scope:
 
 def needs(nf: Normal, term: Term, prefix: str = "&") -> list[Need]:
     """What must hold for the term to be defined."""
-    walk = Walk(nf, prefix)
-    _visit(walk, term, Scope())
-    return list(walk.found)
+    return list(_part(Walk(nf), term, Scope(prefix=prefix)))
+
+
+def _part(w: Walk, t: Term, scope: Scope) -> dict[Need, None]:
+    """The needs of a part, found once for each normal form."""
+    slot = (t, scope)
+    if slot not in w.nf.needs:
+        around_, w.found = w.found, {}
+        _look(w, t, scope)
+        w.nf.needs[slot], w.found = w.found, around_
+    return w.nf.needs[slot]
 
 
 def _visit(w: Walk, t: Term, scope: Scope) -> None:
-    if (t, scope) in w.seen:
-        return
-    w.seen.add((t, scope))
+    if t.args or t.op == "def":
+        w.found.update(_part(w, t, scope))
+
+
+def _look(w: Walk, t: Term, scope: Scope) -> None:
     op, args = t.op, t.args
     moves = any(depends(w.nf, t, name) for name in scope.moving)
     if op == "def":
@@ -134,13 +145,12 @@ def _visit(w: Walk, t: Term, scope: Scope) -> None:
         for a in args[1].args:
             _visit(w, a, scope)
     elif op == "at":
-        letters = tuple(w.letter(k) for k in t.bound)
+        letters = scope.opened(t.bound)
         by = substitute(args[1], dict(zip(t.bound, letters, strict=True)))
-        inner = Walk(w.nf, w.prefix + "'")
         if depends(w.nf, args[0], t.value):  # else nothing is replaced
-            _visit(inner, by, scope.with_(letters=scope.letters + letters))
-        for need in inner.found:  # which entries are replaced is not looked at, so these are no facts
-            w.found[Need(need.condition, need.letters, need.guards, False, False)] = None
+            beneath = scope.with_(letters=scope.letters + letters, prefix=scope.prefix + "'")
+            for need in _part(w, by, beneath):  # which entries are replaced is not looked at, so these are no facts
+                w.found[Need(need.condition, need.letters, need.guards, False, False)] = None
         inside = scope.with_(moved=(*scope.moved, (t.value, t.bound, args[1])))
         if any(depends(w.nf, args[1], name) for name in scope.moving):  # what is replaced moves with it
             inside = inside.with_(moving=scope.moving | {t.value}, carried=True)
@@ -182,7 +192,7 @@ def _limit(w: Walk, t: Term, scope: Scope) -> None:
 
 
 def _binder(w: Walk, t: Term, scope: Scope) -> None:
-    letters = tuple(w.letter(k) for k in t.bound)
+    letters = scope.opened(t.bound)
     mapping = dict(zip(t.bound, letters, strict=True))
     body, filter_ = (substitute(a, mapping) for a in t.args)
     guards = scope.guards if filter_ is TRUE else (*scope.guards, filter_)
@@ -206,7 +216,7 @@ def _attained_once(w: Walk, t: Term, scope: Scope) -> None:
         return
     (k,) = t.bound
     body = neg(t.args[0]) if t.op == "min" else t.args[0]
-    first, second = w.letter(k), w.letter(k)
+    first, second = scope.opened((k, k))
     near = around(w.nf, scope)
     gap = near.canonical(add(substitute(body, {k: first}), neg(substitute(body, {k: second}))))
     if gap is NOUGHT:
@@ -390,12 +400,22 @@ def facts_from(needed: Iterable[Need], source: str) -> Iterator[Fact]:
             yield Fact(difference(need.condition), signs, frozenset(need.letters), need.guards, source)
 
 
+def plainly(nf: Normal, need: Need) -> bool:
+    """Whether the need is met by the sign of its normal form, so that it tells nothing new."""
+    here = nf.extended(need.guards)
+    if here is None or need.condition.op != "cmp":
+        return here is None
+    return not sign(here, here.canonical(difference(need.condition))) & ~RELATION[need.condition.value]
+
+
 def reason(nf: Normal, need: Need, known: Iterable[Need]) -> str | None:
     """Why the need is met under the facts of `nf`; None where that is not known."""
     here = nf.extended(need.guards)
     if here is None:
         return "its case cannot occur"
     condition = need.condition
+    if (words := here.reasons.get(condition)) is not None:
+        return words
     if condition.op in ("E", "Var", "Cov"):
         return integrable(here, condition, known)
     if condition.op == "or":
@@ -405,7 +425,8 @@ def reason(nf: Normal, need: Need, known: Iterable[Need]) -> str | None:
         return reasons[0] if all(reasons) else None
     if condition.op == "cmp":
         if not here.compare(condition) & ~RELATION[condition.value]:
-            return explain(here, difference(condition))
+            here.reasons[condition] = explain(here, difference(condition))
+            return here.reasons[condition]
         for other in known:
             if (
                 other.implied

@@ -137,8 +137,9 @@ def nested(x: Interval, terms: int, factor: Callable[[int], Fraction]) -> Interv
 
 
 def monotone(f: Callable[[Interval], Interval]) -> Callable[[Interval], Interval]:
-    """A rising function on an interval, from its enclosures at the two ends."""
+    """A rising function on an interval, from its enclosures at the two ends. Claims on one example share them."""
 
+    @lru_cache(maxsize=4096)
     def on(x: Interval) -> Interval:
         high = f(number(x.high, x.bits))  # refused here, it has no value anywhere on x
         try:
@@ -162,9 +163,10 @@ def exp(x: Interval) -> Interval:
     k = int(x.low / log_two(64).high)
     r = (number(x.low, bits) - log_two(bits).times(k)).times(Fraction(1, 1 << m))
     result = nested(r, x.bits // m + 2, lambda n: Fraction(1, n))
-    for _ in range(m):
-        result = result * result
-    return x.make(result.low * 2**k, result.high * 2**k)
+    low, high = floor(result.low * (1 << bits)), ceil(result.high * (1 << bits))
+    for _ in range(m):  # in units of 2^-bits
+        low, high = low * low >> bits, -(-high * high >> bits)
+    return x.make(low * Fraction(2) ** (k - bits), high * Fraction(2) ** (k - bits))
 
 
 def arc(z: Interval, sign: int) -> Interval:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from typing import Any
 
 from derive.kernel import cases as by_case
 from derive.kernel import derivative, functions, moments, powers, sums
@@ -101,6 +102,8 @@ class Normal:
         self.partitions: dict[tuple[Term, ...], Poly] = {}
         self.leads: dict[Term, tuple[Mono, int | Fraction] | None] = {}
         self.inner: dict[object, Normal | None] = {}
+        self.needs: dict[object, dict[Any, None]] = {}  # what parts need to be defined, and why that is met
+        self.reasons: dict[Term, str] = {}
         self.depth = 0
         self.refreshed = False
         self.ties: dict[Term, Term] = {}

@@ -51,6 +51,9 @@ def constant(poly: Poly) -> int | Fraction | None:
 
 
 def scaled(poly: Poly, factor: int | Fraction) -> Poly:
+    factor = small(factor)  # integers are multiplied faster
+    if factor == 1:
+        return dict(poly)
     return {m: small(c * factor) for m, c in poly.items()} if factor else {}
 
 

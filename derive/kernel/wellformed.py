@@ -24,18 +24,19 @@ def well_formed(term: Term, context: Context, reserved: str = OURS) -> None:
 
     No letter may begin with a reserved character.
     """
-    seen: set[tuple[Term, bool]] = set()
+    known, new = context.formed.setdefault(reserved, set()), set()
     stack = [(term, term.op in CONDITIONS)]
     while stack:
         t, condition = stack.pop()
-        if (t, condition) not in seen:
-            seen.add((t, condition))
+        if (t, condition) not in known and (t, condition) not in new:
+            new.add((t, condition))
             if condition != (t.op in CONDITIONS):
                 raise Rejected(f"{t.op} stands where a {'condition' if condition else 'value'} must")
             stack += _parts(t, context)
             for k in (*t.bound, t) if t.op == "index" else t.bound:
                 if k.value[0][0] in reserved:
                     raise Rejected(f"the letter {k.value[0]} is the kernel's own")
+    known |= new  # only now: nothing of a term that is refused counts as seen
 
 
 LAWS = {"random": 2, "normal": 2, "bernoulli": 1, "uniform": 2, "rademacher": 0}  # parameters of each
