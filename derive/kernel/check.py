@@ -114,7 +114,7 @@ class Ground:
             guards = tuple(substitute(g, own) for g in line.guards)
             facts.append(Fact(substitute(line.term, own), line.signs, frozenset(own.values()), guards, line.source))
         if len(facts) > len(self.full.raw_facts):
-            self.full = Normal(self.context, facts=facts, guards=tuple(self.guards), tick=self.tick)
+            self.full = self.normal(facts)
 
     def take(self, part: Term, guards: list[Term], number: int) -> None:
         """Note what one conjunct of a hypothesis says."""
