@@ -14,6 +14,7 @@ from derive.engine.verdict import ORDER, ClaimResult, TheoremResult, TheoryResul
 from derive.kernel.context import Context, Declaration, Definition
 from derive.kernel.proof import Condition, Step, Use
 from derive.language import catalogue
+from derive.language.loader import CATALOGUE
 from derive.language.theory import Theory
 from derive.report import counterexample, words
 from derive.report.lines import LineView, line_terms, line_views
@@ -113,6 +114,7 @@ class Document:
     evidence: Evidence
     certificate: str | None = None  # the digest of the certificate of what is proved
     language: str = "en"
+    listed: bool = False  # whether it is a theory of the catalogue, not one that is called like one
     notation: Notation = field(compare=False, default_factory=Notation)
 
 
@@ -147,6 +149,7 @@ def document(result: TheoryResult, evidence: Evidence | None = None, language: s
         evidence=evidence,
         certificate=certificate_of(result)["digest"] if counts["proved"] else None,
         language=language,
+        listed=theory.path is not None and theory.path.parent == CATALOGUE,
     )
     return _with_notation(draft)
 

@@ -21,6 +21,7 @@ from derive.language.printer import to_text
 from derive.paths import template_dir
 from derive.report import escape, katex, prose
 from derive.report.latex import ROOM, Printer
+from derive.report.widgets import Widget, view
 from derive.term import Term
 
 LARGEST = 600_000  # bytes of a page
@@ -81,23 +82,28 @@ class Page:
     def _prose(self, latex: str, display: bool) -> str:
         return self.formula(latex, display, f"${latex}$")
 
-    def finished(self, body: str, title: str, style: str, *scripts: str) -> str:
+    def finished(self, body: str, title: str, style: str, *scripts: str, widgets: Sequence[Widget] = ()) -> str:
         """The whole page. Raises BadFormula for a formula that KaTeX does not read."""
         formulas = list(self.texts)
+        more = ""
+        if widgets:
+            style += asset("widgets.css")
+            scripts = (*scripts, view.script(widgets), asset("widgets.js"))
+            more = _data("widget-data", view.data(widgets))
         if not formulas:
-            return _assembled(self.language, body, title, style, scripts, "")
+            return _assembled(self.language, body, title, style, scripts, more)
         laid_out = katex.rendered(formulas)
         text = [escape.html(text) for text in self.texts.values()]
         if laid_out is None:
             sheet = katex.fonts(katex.macros_of(formulas)) + katex.style() + style
-            data = _data("formulas", json.dumps(formulas)) + _data("katex", _packed(katex.script()))
+            data = more + _data("formulas", json.dumps(formulas)) + _data("katex", _packed(katex.script()))
             return _assembled(self.language, _filled(body, text), title, sheet, scripts, data, katex.script())
         sheet = katex.fonts(katex.classes_of(laid_out)) + katex.style() + style
-        data = _data("layouts", _packed(json.dumps([_without_styles(r.html) for r in laid_out])))
+        data = more + _data("layouts", _packed(json.dumps([_without_styles(r.html) for r in laid_out])))
         page = _assembled(self.language, _filled(body, [r.mathml for r in laid_out]), title, sheet, scripts, data)
         if len(page.encode()) <= LARGEST:
             return page
-        data = _data("layouts", _packed(json.dumps([_spoken(r) for r in laid_out])))  # the MathML goes there
+        data = more + _data("layouts", _packed(json.dumps([_spoken(r) for r in laid_out])))  # the MathML goes there
         return _assembled(self.language, _filled(body, text), title, sheet, scripts, data)
 
 

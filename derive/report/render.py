@@ -24,6 +24,7 @@ from derive.report.languages import Language, file_name, language
 from derive.report.latex import ROOM, Printer
 from derive.report.page import Page, asset
 from derive.report.sentences import Sentences
+from derive.report.widgets import view, widgets_of
 from derive.term import ONE, Term, cmp, defined, size, sub
 
 _INLINE_ROOM = 24.0  # em; what is wider is displayed on a line of its own
@@ -206,6 +207,7 @@ def render(document: Document, form: str, index: bool = False) -> str:
         "index": index,
         "drawing": _drawing(document, form),
         "graph": graph_of(document),
+        "widgets": view.views(document.name, page.formula) if page and document.listed else (),
         "wide": lambda term, room=_INLINE_ROOM: printer.width(term) > room,
         "last": lambda axis: formulas["inline"](sub(size(axis), ONE)),
         "equation": lambda item: cmp("==", defined(item.name, *item.letters), item.body),
@@ -213,7 +215,8 @@ def render(document: Document, form: str, index: bool = False) -> str:
     }
     text = template.render(data, chinese=False)
     if page is not None:
-        return page.finished(_closer(text), document.title, asset("report.css"), asset("report.js"))
+        shown = widgets_of(document.name) if document.listed else ()
+        return page.finished(_closer(text), document.title, asset("report.css"), asset("report.js"), widgets=shown)
     if form == "tex" and any(map(escape.is_chinese, text)):
         text = template.render(data, chinese=True)
     text = _tidy(text)
