@@ -36,7 +36,8 @@ CHINESE = re.compile(r"[\u4e00-\u9fff]")
 NAMES = set(
     """SymPy NumPy derive ulp float64 float32 Spivak Calculus Leibniz Nova Methodus Graham Knuth Patashnik Concrete
     Mathematics Feller An Introduction to Probability Theory and Its Applications IX Boyd Vandenberghe Convex
-    Optimization Hardy Littlewood Polya Inequalities du delta LaTeX tex assume softmax sparsemax hardmax ReLU JavaScript""".split()
+    Optimization Hardy Littlewood Polya Inequalities du delta LaTeX tex assume
+    softmax sparsemax hardmax ReLU JavaScript""".split()
 ) | set(FUNCTIONS)
 
 
