@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from guard_rules import ATTENTION, CROSS_ENTROPY, LOG_SOFTMAX, NORMS, SOFTMAX, Wrong, softmax, total, wrong_norms
+from guard_rules import NORMS, SOFTMAX, Wrong, rules, softmax, total
 
 from derive.evidence.ulp import FORMATS
 from derive.guard.cases import cases
@@ -20,15 +20,20 @@ from derive.testing import examine
 
 
 @pytest.fixture(scope="module")
-def rules(tmp_path_factory: pytest.TempPathFactory) -> list[Wrong]:
+def wrong(tmp_path_factory: pytest.TempPathFactory) -> list[Wrong]:
     path = tmp_path_factory.mktemp("norms") / "norms.derive"
     path.write_text(NORMS)
-    return [*SOFTMAX, *CROSS_ENTROPY, *LOG_SOFTMAX, *wrong_norms(str(path)), *ATTENTION]
+    return rules(str(path))
 
 
 @pytest.fixture(scope="module")
-def outcomes(rules: list[Wrong]) -> dict[str, list[tuple[Wrong, Outcome]]]:
-    return {d: [(w, examine(w.kernel, w.formula, dtype=d)) for w in rules] for d in ("float64", "float32")}
+def outcomes(wrong: list[Wrong]) -> dict[str, list[tuple[Wrong, Outcome]]]:
+    """All rules in float64, a third of them in float32."""
+    with np.errstate(all="ignore"):
+        return {
+            dtype: [(w, examine(w.kernel, w.formula, dtype=dtype)) for w in chosen]
+            for dtype, chosen in (("float64", wrong), ("float32", [*SOFTMAX, *wrong[len(SOFTMAX) :: 3]]))
+        }
 
 
 def mistakes(found: list[tuple[Wrong, Outcome]]) -> Iterator[tuple[Wrong, str]]:
@@ -37,16 +42,16 @@ def mistakes(found: list[tuple[Wrong, Outcome]]) -> Iterator[tuple[Wrong, str]]:
             yield wrong, outcome.cause.mistake
 
 
-def test_there_are_the_twelve_rules_and_thirty_more(rules: list[Wrong]) -> None:
-    assert len(SOFTMAX) == 12 and len(rules) >= 42
-    assert len({w.name + w.formula for w in rules}) == len(rules)
+def test_there_are_the_twelve_rules_and_a_hundred_more(wrong: list[Wrong]) -> None:
+    assert len(SOFTMAX) == 12 and len(wrong) >= 112
+    assert len({w.name + w.formula for w in wrong}) == len(wrong)
 
 
 def test_no_wrong_rule_passes_in_float64_at_ordinary_inputs(outcomes: dict[str, list[tuple[Wrong, Outcome]]]) -> None:
     ordinary = {"small", "two entries", "odd size", "equal sizes"}
-    for wrong, outcome in outcomes["float64"]:
-        assert not outcome.ok, wrong.name
-        assert outcome.found_in in ordinary, wrong.name
+    for one, outcome in outcomes["float64"]:
+        assert not outcome.ok, one.name
+        assert outcome.found_in in ordinary, one.name
 
 
 def test_in_float32_only_a_rule_that_rounding_hides_passes(outcomes: dict[str, list[tuple[Wrong, Outcome]]]) -> None:
@@ -56,13 +61,12 @@ def test_in_float32_only_a_rule_that_rounding_hides_passes(outcomes: dict[str, l
     assert all(w.tiny for w in passed)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_mistakes_are_named_and_none_wrongly(outcomes: dict[str, list[tuple[Wrong, Outcome]]], dtype: str) -> None:
-    found = list(mistakes(outcomes[dtype]))
-    assert len(found) >= 40
-    for wrong, words in found:
-        assert wrong.named is not None, f"{wrong.name} is none of the known mistakes, and was called: {words}"
-        assert wrong.named in words, f"{wrong.name} was called: {words}"
+def test_mistakes_are_named_and_none_wrongly(outcomes: dict[str, list[tuple[Wrong, Outcome]]]) -> None:
+    assert len(list(mistakes(outcomes["float64"]))) >= 80
+    assert len(list(mistakes(outcomes["float32"]))) >= 30
+    for one, words in (*mistakes(outcomes["float64"]), *mistakes(outcomes["float32"])):
+        assert one.named is not None, f"{one.name} is none of the known mistakes, and was called: {words}"
+        assert one.named in words, f"{one.name} was called: {words}"
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

@@ -13,7 +13,7 @@ from derive.guard.cases import Case
 from derive.guard.compare import Finding
 from derive.guard.target import Target
 
-TRIES = 200  # calls of the function: a number, not a time, so that the same failure gives the same input
+TRIES = 150  # calls of the function: a number, not a time, so that the same failure gives the same input
 SECONDS = 3.0  # for a function that takes long
 
 Fails = Callable[[Case], "Finding | None"]
