@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,7 @@ from test_codegen import EVERYTHING, draw
 from test_codegen_js import assert_same, every_quantity
 
 from derive.codegen import CodegenError, Quantity, quantity, reverse_mode
+from derive.codegen.backends import BACKENDS
 from derive.codegen.dialect import Dialect
 from derive.codegen.jax_dialect import JAX
 from derive.codegen.torch_dialect import TORCH
@@ -147,3 +152,18 @@ def test_what_has_no_code_is_refused_by_name(dialect_alone: Dialect) -> None:
     theory = loads('"""Refused."""\nq: random(mean=0, variance=1)\nf = E(q)\n')
     with pytest.raises(CodegenError, match=f"E has no {dialect_alone.name} form"):
         quantity(theory, "f").source(dialect_alone)
+
+
+def test_sources_are_formatted(tmp_path: Path) -> None:
+    """What is printed is as a formatter leaves it, tables of coefficients excepted."""
+    for place, q in enumerate(q for source in catalogue() for q in every_quantity(load(source))):
+        for name in ("numpy", "torch", "jax"):
+            with contextlib.suppress(CodegenError):
+                (tmp_path / f"f{place}_{name}.py").write_text(BACKENDS[name](q), encoding="utf-8")
+    assert len([*tmp_path.iterdir()]) > 300
+    run = subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--isolated", "--line-length", "120", "--diff", tmp_path],
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout

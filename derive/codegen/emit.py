@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from derive.codegen.dialect import NUMPY, Dialect
-from derive.codegen.ops import OPS, place_of_maximum
+from derive.codegen.ops import OPS, WIDTH, place_of_maximum
 from derive.codegen.value import ATOM, CodegenError, Value
 from derive.kernel.context import Context
 from derive.language.printer import to_text
 from derive.term import TRUE, Term, alpha, index, substitute
 
-WIDTH = 84  # a longer expression becomes statements of its own
 # Worth a name when used twice: what costs a pass over an array.
 COSTLY = frozenset({"fn", "pow", "div", "mul", "add", "sum", "prod", "max", "min", "argmax", "delta", "where", "cmp"})
 STEMS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from derive.term import TRUE, Term, fn, rename_bound
 if TYPE_CHECKING:
     from derive.codegen.emit import Emitter
 
+WIDTH, NARROW = 84, 50  # of parts of a statement together, in a longer one
 Row = Callable[["Emitter", Term], Value]
 
 
@@ -26,7 +28,7 @@ def _num(emitter: Emitter, term: Term) -> Value:
         text = str(value.numerator)
     else:
         try:
-            text = repr(float(value))  # correctly rounded
+            text = repr(float(value)).replace("e+", "e")  # correctly rounded
         except OverflowError:
             raise CodegenError(f"the number {value} is too large for a float") from None
     return Value(text, level=UNARY if value < 0 else ATOM, kind="number")
@@ -136,7 +138,7 @@ def product(emitter: Emitter, values: list[Value]) -> Value:
 
 def _div(emitter: Emitter, term: Term) -> Value:
     (left, right), letters, kind = _joined(emitter, [emitter.value(a) for a in term.args])
-    if kind == "number" and term.args[1].op != "num":  # Python raises where NumPy gives inf or nan
+    if kind == "number" and term.args[1].op not in ("num", "size"):  # Python raises where NumPy gives inf or nan
         return Value(emitter.written("divide", left.text, right.text), kind=kind)
     into = f"np.divide({left.text}, {right.text}"
     return emitter.kept(Value(f"{left.at(MUL)} / {right.at(UNARY)}", letters, MUL, kind, into))
@@ -148,12 +150,19 @@ def _pow(emitter: Emitter, term: Term) -> Value:
         return _fn(emitter, fn("sqrt", base))
     (left, right), letters, kind = _joined(emitter, [emitter.value(a) for a in term.args])
     if kind == "number" and base.op == "size" and exponent.op == "num" and exponent.value in (2, 3):
-        return Value(f"{left.at(ATOM)} ** {right.text}", level=POWER, kind=kind)
+        return Value(raised(left, right), level=POWER, kind=kind)
     if kind == "number":
         return Value(emitter.written("float_power", left.text, right.text), kind=kind)
     if left.kind == "number":
         return emitter.kept(Value(emitter.written("power", left.text, right.text), letters, ATOM, kind))
-    return emitter.kept(Value(f"{left.at(ATOM)} ** {right.at(POWER)}", letters, POWER, kind))
+    return emitter.kept(Value(raised(left, right), letters, POWER, kind))
+
+
+def raised(left: Value, right: Value) -> str:
+    """The power, without spaces where both parts are simple, as formatters have it."""
+    base, exponent = left.at(ATOM), right.at(POWER)
+    simple = all(re.fullmatch(r"\w+|\d+\.\d+", text) for text in (base, exponent))
+    return f"{base}**{exponent}" if simple else f"{base} ** {exponent}"
 
 
 def _fn(emitter: Emitter, term: Term) -> Value:
@@ -230,7 +239,8 @@ def _where(emitter: Emitter, term: Term) -> Value:
     emitter.guard()
     condition, *branches = [emitter.value(a) for a in term.args]
     letters = union([condition, *branches], emitter.rank)
-    condition, then, other = emitter.fitted([aligned(v, letters) for v in (condition, *branches)])
+    width = NARROW if all(v.kind == "number" for v in branches) else WIDTH
+    condition, then, other = emitter.fitted([aligned(v, letters) for v in (condition, *branches)], width)
     return emitter.kept(Value(_chosen(emitter, condition, then, other), letters))
 
 
@@ -278,7 +288,7 @@ def _to_the_size(emitter: Emitter, value: Value, letter: Term) -> Value:
     size = emitter.size_name(letter.value[1])
     if value.kind == "number":
         return Value(emitter.written("float_power", value.text, size), kind="number")
-    return Value(f"{value.at(ATOM)} ** {size}", value.letters, POWER)
+    return Value(raised(value, Value(size)), value.letters, POWER)
 
 
 def masked(emitter: Emitter, value: Value, condition: Term, neutral: str) -> Value:
@@ -356,7 +366,7 @@ def _quantified(emitter: Emitter, term: Term, method: str) -> Value:
     if term.args[1] is not TRUE:
         test = emitter.value(term.args[1])
         letters = union([value, test], emitter.rank)
-        test, value = aligned(test, letters), aligned(value, letters)
+        test, value = emitter.fitted([aligned(test, letters), aligned(value, letters)])
         outside = f"np.logical_not({test.text})" if method == "all" else test.text
         joined = (
             f"np.logical_or({outside}, {value.text})" if method == "all" else f"np.logical_and({outside}, {value.text})"

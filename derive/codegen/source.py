@@ -10,6 +10,7 @@ from typing import Any
 from derive.codegen.dialect import NUMPY, RESERVED, Dialect
 from derive.codegen.emit import Emitter
 from derive.codegen.heading import heading, printable
+from derive.codegen.ops import NARROW
 from derive.codegen.prepare import prepared, reachable
 from derive.codegen.stable import Rewrite, stabilised
 from derive.codegen.value import CodegenError, Value, aligned
@@ -273,24 +274,33 @@ class _Writer:
                 raise CodegenError(f"a condition is not a quantity: {to_text(term)}")
             values.append((value, letters))
         if self.dialect.blocks and (self.arrays or self.indices):
-            lines = self._blocked(values)
+            return self._blocked(values)
         else:
-            fitted = e.fitted([v for v, _ in values])
+            fitted = [e.fitted([v], NARROW)[0] for v, _ in values]
             found = [self._result(v, k) for v, (_, k) in zip(fitted, values, strict=True)]
             lines = [*e.lines, *_spread("return ", found if len(found) > 1 else [], "")] if len(found) > 1 else []
             lines = lines or [*e.lines, f"return {found[0]}"]
-        return [self.dialect.quiet, *_indented(lines)] if e.guarded and self.dialect.quiet else lines
+        return self._quietly(lines)
+
+    def _quietly(self, lines: list[str]) -> list[str]:
+        """The statements, without warnings of parts that are not taken."""
+        quiet = self.dialect.quiet if self.emitter.guarded else ""
+        return [quiet, *_indented(lines)] if quiet else lines
 
     def _blocked(self, values: list[tuple[Value, tuple[Term, ...]]]) -> list[str]:
         """The statements for some batch entries at a time, the last ones writing to the results."""
         e, several = self.emitter, len(values) > 1
         batch = self._shape(())
         made = []
-        if several and "(" in batch:
+        if "(" in batch and (several or len(batch) > 75):
             name = e.fresh("batch")
             made, batch = [f"{name} = {batch}"], name
+            if len(made[0]) > 116:
+                call, inside = made[0].removesuffix(")").split("(", 1)
+                made = [f"{call}(", f"    {inside}", ")"]
         shapes = [self._shape(letters, batch) for _, letters in values]
         names = [e.fresh(f"{p.name}_out" if several else "result") for p in self.quantity.parts or (self.quantity,)]
+        values = [(v if v.letters == k else e.fitted([v], NARROW)[0], k) for v, k in values]
         lines = list(e.lines)
         for (value, letters), target in zip(values, names, strict=True):
             self._store(lines, value, letters, target)
@@ -312,7 +322,7 @@ class _Writer:
         if len(loop[0]) > 110:
             loop = _spread(f"for {targets} in {e.helper('_blocks')}", [size, arguments, results], ":")
         scalar = not several and not values[0][1]
-        return [*made, *loop, *_indented(lines), f"return {self.out}{'[()]' if scalar else ''}"]
+        return [*made, *self._quietly([*loop, *_indented(lines)]), f"return {self.out}{'[()]' if scalar else ''}"]
 
     def _store(self, lines: list[str], value: Value, letters: tuple[Term, ...], target: str) -> None:
         """Have the value written to the target: by the operation that makes it where that is one."""
