@@ -82,19 +82,19 @@ def test_code_that_rests_on_a_theorem_which_is_not_proved_says_so(derive: Derive
 @pytest.mark.parametrize("backend", ["numpy", "js"])
 def test_heading_holds_the_digests_of_the_certificate(derive: Derive, tmp_path: Path, backend: str) -> None:
     source = derive("code", "softmax.s", "--vjp", "z", "--backend", backend).out
-    assert derive("check", "softmax", "--certificate", tmp_path).status == 0
-    certificate = json.loads((tmp_path / "softmax.json").read_text(encoding="utf-8"))
-    for name in ("vjp", "shift"):
-        assert f"Theorem softmax.{name}: proved, certificate" in source
+    assert derive("check", "softmax", "stable_forms", "--certificate", tmp_path).status == 0
+    for file, name in (("softmax", "vjp"), ("stable_forms", "centred"), ("stable_forms", "ratio")):
+        certificate = json.loads((tmp_path / f"{file}.json").read_text(encoding="utf-8"))
+        assert f"Theorem {file}.{name}: proved, certificate" in source
         (theorem,) = (t for t in certificate["theorems"] if t["name"] == name)
         assert all(f"sha256 {claim['digest']}" in source for claim in theorem["claims"])
-    assert source.count("sha256") == 2
+    assert source.count("sha256") == 3
 
 
 def test_heading_of_what_is_not_proved_holds_no_digest(derive: Derive, theory: Write) -> None:
     run = derive("code", f"{theory(WRONG)}.s", "--vjp", "z", "--timeout", 5)
     assert "Theorem mine.vjp: refuted\n" in run.out
-    assert run.out.count("sha256") == 1  # of softmax.shift
+    assert run.out.count("sha256") == 1  # of stable_forms.ratio
 
 
 def test_js_is_one_module_without_imports(derive: Derive) -> None:

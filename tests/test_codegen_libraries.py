@@ -73,7 +73,7 @@ def compare(q: Quantity, dialect: Dialect, seed: int, batch: tuple[int, ...] = (
     with np.errstate(all="ignore"):
         expected = code(*given)
     found = function(q, dialect, stable)(*(g if np.ndim(g) == 0 else array(dialect, g) for g in given))
-    assert_same(np.asarray(found).tolist(), expected, q.title or q.name, LOOSE.get(q.name, 2e-15))
+    assert_same(np.asarray(found).tolist(), expected, q.title or q.name, LOOSE.get(q.name, 8e-15))
     return True
 
 

@@ -80,11 +80,13 @@ class Dialect:
     both_numbers: str = "np.where({0}, {1}, {2}).astype({dtype})"
     # Arguments and results
     no_dtype: str = "np.dtype(np.float64)"
+    wide: str = "np.promote_types({0}, np.float64)"  # what is computed in, "" for the dtype itself
     array: str = "np.asarray({0}, {dtype})"
     places: str = "np.asarray({0})"
     result: str = "np.asarray({0}, {dtype})[()]"
     copied: str = "np.array({0}, {dtype})[()]"
     spread: str = "np.array(np.broadcast_to({0}, {1}), {dtype})[()]"
+    in_place: bool = True  # whether arrays can be written into
     quiet: str = 'with np.errstate(all="ignore"):'  # round parts that are not taken
 
 

@@ -87,20 +87,22 @@ class Emitter:
         self.guarded = False
         self.spans: set[tuple[Term, ...]] = set()  # the letters of what is computed
         self.into: dict[str, tuple[int, str]] = {}  # for a name, its line and its value as a call that takes `out`
+        self.corrected = False  # whether the rounding of an exponent is put back
         self._taken = set(names)
         self._parameters = dict(parameters)
         self._definitions: dict[str, Value] = {}
         self._memo: dict[object, Value] = {}
         self._shared: frozenset[object] = frozenset()
         self._passing: set[str] = set()  # names that are not the theory's
-        self.dtype = self.fresh("dtype")
+        self.dtype = self.result = self.fresh("dtype")  # of the body, and of what is returned
         self.device = self.fresh("device") if "{device}" in dialect.arange else ""
 
     # -- what rows ask for --
 
     def written(self, row: str, *parts: object) -> str:
         """The text of one of the dialect's rows with its parts filled in."""
-        return str(getattr(self.dialect, row)).format(*parts, dtype=self.dtype, device=self.device)
+        dtype = self.result if row in ("result", "copied", "spread") else self.dtype
+        return str(getattr(self.dialect, row)).format(*parts, dtype=dtype, device=self.device)
 
     def cast(self, value: Value) -> Value:
         """A place or a test as numbers of the code's dtype."""
@@ -134,13 +136,23 @@ class Emitter:
             self.order(term)
             return Value(self.written("arange", self.size_name(term.value[1])), (term,), ATOM, "index")
         if term.op == "argmax":
-            return place_of_maximum(self, term)
+            return self._place_of_maximum(term)
         if term.op == "num":
             return Value(str(term.value), kind="number")
         if self.is_place(term):
             value = self.value(term)
             return Value(value.text, value.letters, value.level, "index")
         raise CodegenError(f"a subscript is a letter, an index or an argmax, not {to_text(term)}")
+
+    def _place_of_maximum(self, term: Term) -> Value:
+        """The integer array of an argmax, computed once."""
+        form, letters = canonical(term, self.fixed)
+        key = ("place", alpha(form))
+        numbered = {index(f"#{p}", k.value[1]): k for p, k in enumerate(letters)}
+        if key not in self._memo:
+            value = self.named(place_of_maximum(self, term), "place")
+            self._memo[key] = value.relabelled({k: n for n, k in numbered.items()})
+        return self._memo[key].relabelled(numbered)
 
     def is_place(self, term: Term) -> bool:
         """Whether the term is an index, not a number."""
@@ -199,6 +211,10 @@ class Emitter:
     def guard(self) -> None:
         """Remember that parts which are not taken may be undefined, so that NumPy must not warn of them."""
         self.guarded = True
+
+    def digits(self) -> str:
+        """The argument that says whether the last digits count: not where what is computed wide is rounded again."""
+        return "" if self.dtype == self.result else f", {self.result} == {self.dtype}"
 
     # -- statements --
 

@@ -75,6 +75,40 @@ def _pick(array, index):
     index = index.reshape((1,) * (rank - 1 - index.ndim) + index.shape)
     return np.take_along_axis(array, index[..., None], axis=-1)[..., 0]
 ''',
+    "_exp_difference": '''
+def _exp_difference(x, y, digits=True):
+    """exp(x - y), where digits count with the rounding of the difference put back: d + e is x - y exactly."""
+    d = np.asarray(x - y)
+    if not digits:
+        return np.exp(d, out=d)
+    b = d - x
+    e = np.asarray(d - b)
+    np.subtract(x, e, out=e)
+    b += y
+    e -= b
+    np.exp(d, out=d)
+    e *= d
+    e += d
+    np.copyto(e, d, where=e != e)  # infinite scores
+    return e
+''',
+    "_sum_of_others": '''
+def _sum_of_others(x, place, digits=True):
+    """The sum of numbers from 0 up along the last axis without the one at the place, where digits count rounded once.
+
+    What is above a common unit adds up exactly, and what is below is too small to be rounded much.
+    """
+    x = np.array(x)
+    np.put_along_axis(x, np.broadcast_to(place, x.shape[:-1])[..., None], 0, axis=-1)
+    if not digits:
+        return np.sum(x, axis=-1)
+    most = np.frexp(np.max(x, axis=-1, keepdims=True))[1] + x.shape[-1].bit_length() + 1
+    unit = np.ldexp(np.ones((), x.dtype), most)
+    high = x + unit
+    high -= unit
+    x -= high
+    return np.sum(high, axis=-1) + np.sum(x, axis=-1)
+''',
     "_sigmoid": '''
 def _sigmoid(x):
     """1 / (1 + exp(-x)), by the sign of x so that nothing overflows."""

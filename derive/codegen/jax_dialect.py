@@ -40,4 +40,6 @@ JAX = Dialect(
     spread="np.broadcast_to(np.asarray({0}, {dtype}), {1})",
     root="math.sqrt({0})",
     quiet="",
+    wide="",
+    in_place=False,
 )

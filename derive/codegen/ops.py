@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from derive.codegen.accurate import exact_difference
 from derive.codegen.contract import factors_of, summed_product
 from derive.codegen.dialect import Function
 from derive.codegen.value import ADD, ATOM, COMPARE, MUL, POWER, UNARY, CodegenError, Value, aligned, transposed, union
@@ -171,6 +172,14 @@ def _fn(emitter: Emitter, term: Term) -> Value:
         return Value(emitter.written("root", emitter.size_name(term.args[0].value)), kind="number")
     if row is None:
         raise CodegenError(f"the function {term.value} has no {emitter.dialect.name} form")
+    if (
+        term.value == "exp"
+        and emitter.corrected
+        and (pair := exact_difference(term.args[0], emitter.context.definitions))
+    ):
+        emitter.guard()  # a score of -inf
+        text = f"_exp_difference({{0}}, {{1}}{emitter.digits()})"
+        return _call(emitter, Function(text, "_exp_difference"), [emitter.value(a) for a in pair])
     return _call(emitter, row, [emitter.value(a) for a in term.args])
 
 
@@ -262,6 +271,8 @@ def apart(emitter: Emitter, term: Term) -> Term:
 def _sum(emitter: Emitter, term: Term) -> Value:
     term = apart(emitter, term)
     body, condition = term.args
+    if others := _sum_of_others(emitter, term):
+        return others
     if factors_of(body, term.bound, condition):
         return summed_product(emitter, term)
     return _reduced(emitter, term, "sum", "0", _times_size)
@@ -300,6 +311,22 @@ def masked(emitter: Emitter, value: Value, condition: Term, neutral: str) -> Val
     letters = union([value, test], emitter.rank)
     test, value = emitter.fitted([aligned(test, letters), aligned(value, letters)])
     return Value(_chosen(emitter, test, value, Value(neutral, kind="number")), letters)
+
+
+def _sum_of_others(emitter: Emitter, term: Term) -> Value | None:
+    """A sum of exponentials without the largest one, None where it is something else."""
+    body, condition = term.args
+    if body.op != "fn" or body.value != "exp" or len(term.bound) != 1 or not emitter.corrected:
+        return None
+    if condition.op != "cmp" or condition.value != "!=" or condition.args[1].op != "argmax":
+        return None
+    value, place = emitter.value(body), emitter.place(condition.args[1])
+    rest = tuple(k for k in value.letters if k is not term.bound[0])
+    if condition.args[0] is not term.bound[0] or len(rest) == len(value.letters) or not set(place.letters) <= set(rest):
+        return None
+    last = transposed(value, (*rest, *term.bound))
+    parts = f"{last.text}, {aligned(place, rest).text}{emitter.digits()}"
+    return emitter.kept(Value(f"{emitter.helper('_sum_of_others')}({parts})", rest))
 
 
 def _reduced(

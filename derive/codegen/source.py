@@ -9,6 +9,7 @@ from typing import Any
 
 from derive.codegen.dialect import NUMPY, RESERVED, Dialect
 from derive.codegen.emit import Emitter
+from derive.codegen.forms import Form, form_of
 from derive.codegen.heading import heading, printable
 from derive.codegen.ops import NARROW
 from derive.codegen.prepare import prepared, reachable
@@ -85,22 +86,28 @@ class Quantity:
     notes: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
 
-    def plan(self, stable: bool = True, reserved: frozenset[str] = RESERVED) -> Plan:
+    def plan(self, stable: bool | str | Form = True, reserved: frozenset[str] = RESERVED) -> Plan:
         """What any language's code is written from. Raises CodegenError for what has no array form."""
+        form = form_of(stable)
         if not self.name.isidentifier():
             raise CodegenError(f"a function cannot be called {self.name!r}")
         formula = self.formula or to_text(self.term)
         term, context = prepared(self.term, self.context, self.fixed)
-        term, context, rewrites = stabilised(term, context) if stable else (term, context, ())
+        term, context, rewrites = stabilised(term, context, form.rows)
         missing = term.letters - set(self.letters) - set(self.fixed)
         if missing:
             raise CodegenError(f"no axis for the letter {sorted(k.value[0] for k in missing)[0]} in {formula}")
-        return Plan(self, formula, term, context, rewrites, _arguments(self, term, context, reserved), reserved)
+        arguments = _arguments(self, term, context, reserved)
+        return Plan(self, formula, term, context, rewrites, arguments, reserved, form)
 
-    def compile(self, stable: bool = True) -> Compiled:
-        """The quantity as a vectorised NumPy function. Raises CodegenError, by name, for what cannot be vectorised."""
+    def compile(self, stable: bool | str | Form = True, wide: bool = True) -> Compiled:
+        """The quantity as a vectorised NumPy function. Raises CodegenError, by name, for what cannot be vectorised.
+
+        `stable` says in which of the `forms`: the best one, none at all, or that one. Dtypes narrower than float64 are
+        computed in float64 and rounded once, or, where not `wide`, in themselves.
+        """
         plan = self.plan(stable)
-        source = _Writer(plan, NUMPY).module(heading(plan))
+        source = _Writer(plan, NUMPY, wide).module(heading(plan))
         function = _function(source, self.name)
         return Compiled(self.name, plan.formula, source, plan.arguments, self.letters, plan.rewrites, function)
 
@@ -121,6 +128,7 @@ class Plan:
     rewrites: tuple[Rewrite, ...]
     arguments: tuple[Argument, ...]
     reserved: frozenset[str]  # names that mean something in the language of the code
+    form: Form
 
     @property
     def bodies(self) -> list[Term]:
@@ -199,12 +207,15 @@ def parameter(name: str, known: set[str], reserved: frozenset[str] = RESERVED) -
 class _Writer:
     """Writes the module for one term."""
 
-    def __init__(self, plan: Plan, dialect: Dialect):
+    def __init__(self, plan: Plan, dialect: Dialect, wide: bool = True):
         self.dialect = dialect
         self.quantity, self.term, self.context = plan.quantity, plan.term, plan.context
         self.bodies, self.arguments, parameters = plan.bodies, plan.arguments, plan.parameters()
         arguments, names = plan.arguments, {*parameters.values(), *plan.reserved}
         self.emitter = Emitter(self.context, plan.quantity.fixed, parameters, names, dialect)
+        self.emitter.corrected = plan.form.corrected and dialect.in_place
+        if wide and dialect.wide and any(a.kind not in ("bit", "integer", "index", "size") for a in arguments):
+            self.emitter.dtype = self.emitter.fresh("wide")
         self.arrays = [a for a in arguments if a.kind not in ("size", "index")]
         self.indices = [a for a in arguments if a.kind == "index"]
         self.sizes = [a for a in arguments if a.kind == "size"]
@@ -234,9 +245,11 @@ class _Writer:
         lines = [f"{a.parameter} = int({a.parameter})" for a in self.sizes]
         leading = [a for a in self.arrays if a.kind not in ("bit", "integer")] or []
         if leading:
-            lines.append(f"{e.dtype} = {e.helper('_dtype')}({', '.join(a.parameter for a in leading)})")
+            lines.append(f"{e.result} = {e.helper('_dtype')}({', '.join(a.parameter for a in leading)})")
         else:
-            lines.append(f"{e.dtype} = {self.dialect.no_dtype}")
+            lines.append(f"{e.result} = {self.dialect.no_dtype}")
+        if e.dtype != e.result:
+            lines.append(f"{e.dtype} = {self.dialect.wide.format(e.result)}")
         known: set[str] = {a.name for a in self.sizes}
         for a in self.arrays:
             lines.append(f"{a.parameter} = {e.written('array', a.parameter)}")

@@ -11,7 +11,25 @@ from dataclasses import dataclass, replace
 
 from derive.codegen.prepare import reachable
 from derive.kernel.context import Context, Definition
-from derive.term import Term, add, div, fn, mul, neg, over, rebuild, rename_bound, sub, substitute
+from derive.term import (
+    ONE,
+    ZERO,
+    Term,
+    add,
+    both,
+    cmp,
+    div,
+    fn,
+    mul,
+    neg,
+    over,
+    rebuild,
+    rename_bound,
+    sub,
+    substitute,
+    subterms,
+    where,
+)
 
 Definitions = Mapping[str, Definition]
 Inner = Callable[[Term], Term]
@@ -96,7 +114,23 @@ def _ratio(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
         return None
     peak = below.peak(inner)
     top, bottom = (scaled(a, peak, definitions, inner) for a in (term.args[0], below.term))
-    return div(top, bottom) if top and bottom else None
+    return div(unmasked(top, below.term.args[1]), bottom) if top and bottom else None
+
+
+def unmasked(term: Term, condition: Term) -> Term:
+    """The product with a bit of the filter's in front of it as a case distinction.
+
+    Where the filter leaves an exponential out, the maximum of the others does not bound it, and 0 times infinity is no
+    number.
+    """
+    bits = {t.args[0].value for t in subterms(condition) if t.op == "holds"}
+    if term.op != "mul" or not bits:
+        return term
+    masks = [a for a in term.args if a.op == "var" and a.value in bits]
+    rest = [a for a in term.args if a not in masks]
+    if not masks or not rest:
+        return term
+    return where(both(*(cmp("==", m, ONE) for m in masks)), mul(*rest), ZERO)
 
 
 def _log_of_sum(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
@@ -133,18 +167,20 @@ REWRITES: tuple[Rewrite, ...] = (
 )
 
 
-def stabilised(term: Term, context: Context) -> tuple[Term, Context, tuple[Rewrite, ...]]:
+def stabilised(
+    term: Term, context: Context, rows: tuple[Rewrite, ...] = REWRITES
+) -> tuple[Term, Context, tuple[Rewrite, ...]]:
     """The term and the definitions with every row applied where it fits, and the rows that count in the result."""
-    used: dict[str, set[str]] = {}
+    used: dict[str, set[Rewrite]] = {}
 
     def rewritten(whole: Term, name: str) -> Term:
         here = used.setdefault(name, set())
 
         def rewrite(part: Term) -> Term:
-            for row in REWRITES:
+            for row in rows:
                 new = row.apply(part, context.definitions, rewrite)
                 if new is not None:
-                    here.add(row.name)
+                    here.add(row)
                     return new
             return rebuild(part, [rewrite(a) for a in part.args]) if part.args else part
 
@@ -154,4 +190,4 @@ def stabilised(term: Term, context: Context) -> tuple[Term, Context, tuple[Rewri
     definitions = {name: replace(d, body=rewritten(d.body, name)) for name, d in context.definitions.items()}
     context = replace(context, definitions=definitions)
     names = {"", *(d.name for d in reachable(new, context))}
-    return new, context, tuple(r for r in REWRITES if any(r.name in used[n] for n in names))
+    return new, context, tuple(r for r in rows if any(r in used[n] for n in names))

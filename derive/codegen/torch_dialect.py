@@ -96,4 +96,6 @@ TORCH = Dialect(
     spread="np.as_tensor({0}, dtype={dtype}, device={device}).expand({1}).clone()",
     root="math.sqrt({0})",
     quiet="",
+    wide="",
+    in_place=False,
 )

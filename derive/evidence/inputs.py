@@ -56,6 +56,22 @@ def _dominant(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return scores
 
 
+def _sure(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """One entry of each row ahead of the others, by anything from little to more than the digits hold."""
+    scores = rng.standard_normal(shape)
+    if shape:
+        scores[..., rng.integers(shape[-1])] += rng.uniform(3, 40)
+    return scores
+
+
+def _masked(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Some entries of minus infinity, none of them first in its row."""
+    scores = 3 * rng.standard_normal(shape)
+    if shape:
+        scores[..., 1:][rng.random(scores[..., 1:].shape) < 0.4] = -np.inf
+    return scores
+
+
 def _ties(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """Few different values, the largest one twice and more."""
     return rng.integers(-1, 2, shape).astype(float) if shape else np.ones(shape)
@@ -75,9 +91,13 @@ FAMILIES: tuple[Family, ...] = (
     Family("offset 80", 5, _normal(1, 80)),
     Family("offset 10000", 5, _normal(1, 10_000)),
     Family("one dominant", 7, _dominant),
+    Family("one ahead", 9, _sure),
     Family("1000, 10, 5", 3, _classic, 1),
     Family("ties", 6, _ties),
     Family("tiny", 5, _normal(2.0**-30)),
+    Family("wide range", 9, lambda rng, shape: rng.uniform(-700, 0, shape)),
+    Family("masked", 8, _masked),
+    Family("many", 257, _normal(3), 1),
 )
 
 
@@ -94,6 +114,11 @@ class Inputs:
     def exact(self) -> dict[str, Any]:
         """The stored numbers as nested lists of rationals."""
         return {name: _exact(array) for name, array in self.arrays.items()}
+
+    @property
+    def finite(self) -> bool:
+        """Whether no stored number is infinite."""
+        return all(np.all(np.isfinite(np.asarray(a, np.float64))) for a in self.arrays.values())
 
 
 def _exact(array: np.ndarray) -> Any:
@@ -199,7 +224,8 @@ def _sizes(
     """The family's size for the axes that scores end with, small ones for the others."""
     last = {a.axes[-1] for a in arguments if a.name in roles.scores} or set(context.axes)
     other = min(family.size, 2 + number)
-    return {axis: family.size if axis in last else other for axis in context.axes}
+    most = family.size if len(context.axes) == 1 else min(family.size, 17)
+    return {axis: most if axis in last else other for axis in context.axes}
 
 
 PLAIN: dict[str, Draw] = {
@@ -243,8 +269,12 @@ def place_of(context: Context, inputs: Inputs) -> Evaluation:
 def admitted(context: Context, inputs: Inputs) -> bool:
     """Whether the hypotheses hold at the stored numbers, as far as they speak of these variables alone.
 
-    Conditions on the claim's letters, and on moments, say nothing of an input.
+    Conditions on the claim's letters, and on moments, say nothing of an input. Of infinite numbers nothing is known.
     """
+    if infinite := _infinite(inputs):
+        finite = {name: np.nan_to_num(a.astype(np.float64), neginf=0.0) for name, a in inputs.arrays.items()}
+        about = any(not _names(h, context).isdisjoint(infinite) for h in context.hypotheses)
+        return not about and admitted(context, replace(inputs, arrays=finite))
     here = place_of(context, inputs)
     known = {*inputs.arrays, *context.definitions}
     for hypothesis in context.hypotheses:
@@ -255,6 +285,10 @@ def admitted(context: Context, inputs: Inputs) -> bool:
         if not all(_holds(here, r, inputs.sizes) for r in requirements(hypothesis, context.letters)):
             return False
     return True
+
+
+def _infinite(inputs: Inputs) -> set[str]:
+    return {name for name, a in inputs.arrays.items() if not np.all(np.isfinite(np.asarray(a, np.float64)))}
 
 
 def _holds(here: Evaluation, requirement: Requirement, sizes: Mapping[str, int]) -> bool:

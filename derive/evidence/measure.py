@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from derive.codegen import Argument, Compiled, Quantity, quantity
+from derive.codegen.forms import ACCURATE, FORMS
 from derive.codegen.quantities import variables_of
 from derive.evidence.inputs import Inputs, draws, plain
 from derive.evidence.oracle import Known, truths
@@ -21,6 +22,9 @@ from derive.evidence.ulp import FORMATS, GUARD, Format
 from derive.language.theory import Theory
 
 MAX_COMPONENTS = 256  # of one result that are compared; more are sampled
+OPINION_SIZE = 32  # mpmath takes one component at a time, and loops over all it rests on
+MAX_ENTRIES = 100_000  # of a result: larger ones take too long to enclose
+BY_HAND = ("naive", "shifted")
 OPINIONS = 6  # components that mpmath is asked about, of each quantity
 
 
@@ -73,7 +77,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Measurement:
-    """All rows of one quantity. `variants` are "naive" and, where a stable form was put in, "shifted".
+    """All rows of one quantity. `variants` are the forms that were compared, by name.
 
     `undefined` counts components without a true value at the input, `opinions` those of which mpmath, at 50 and at 100
     digits, was asked and confirmed the enclosure (it raises Disagreement otherwise).
@@ -91,6 +95,17 @@ class Measurement:
         """The row with the largest error, overflows above all."""
         rows = [r for r in self.rows if r.variant == variant and r.dtype == dtype]
         return max(rows, key=lambda r: (r.overflow, r.max_ulp))
+
+    @property
+    def chosen(self) -> str:
+        """The variant with the least errors in float64; of those that are about as good, the cheapest, which is first.
+
+        About as good is half an ulp or a tenth more than the best, in its worst family.
+        """
+        found = {v: self.worst(v, self.rows[0].dtype) for v in self.variants}
+        best = min((r.overflow, r.max_ulp) for r in found.values())
+        good = (best[0], best[1] + max(0.5, best[1] / 10))
+        return next(v for v, r in found.items() if (r.overflow, r.max_ulp) <= good)
 
 
 def measure(theory: Theory, name: str, dtypes: Sequence[str] = ("float64", "float32"), seed: int = 0) -> Measurement:
@@ -121,9 +136,20 @@ def measure_quantity(q: Quantity, dtypes: Sequence[str] = ("float64", "float32")
 
 
 def compiled_variants(q: Quantity) -> dict[str, Compiled]:
-    """The code as written, and the stable code where it differs."""
-    naive, stable = q.compile(stable=False), q.compile(stable=True)
-    return {"naive": naive, "shifted": stable} if stable.rewrites else {"naive": naive}
+    """The code in each of the forms that differ, the best one last.
+
+    As written and shifted it is what one writes by hand, in the dtype of the arguments; the others, and whatever is
+    best, compute in float64.
+    """
+    codes: dict[str, Compiled] = {}
+    for form in FORMS:
+        code = q.compile(form)
+        if all(code.source != other.source for other in codes.values()):
+            codes[form.name] = code
+        elif form is ACCURATE and "mean" in codes:
+            codes[form.name] = codes.pop("mean")  # nothing is centred in it
+    *others, _ = codes
+    return codes | {name: q.compile(name, wide=False) for name in others if name in BY_HAND}
 
 
 def inputs_of(q: Quantity, variants: dict[str, Compiled], form: Format, seed: int) -> Iterator[Inputs]:
@@ -131,7 +157,9 @@ def inputs_of(q: Quantity, variants: dict[str, Compiled], form: Format, seed: in
     declared = [q.context.declarations[name] for name in variables_of(q.term, q.context)]
     arguments = {d.name: Argument(d.name, d.name, d.kind, d.axes, d.over) for d in declared}
     arguments |= {a.name: a for code in variants.values() for a in code.arguments}
-    return draws(q.context, arguments.values(), [q.term], form.dtype, seed)
+    for inputs in draws(q.context, arguments.values(), [q.term], form.dtype, seed):
+        if math.prod(inputs.sizes[k.value[1]] for k in q.letters) <= MAX_ENTRIES:
+            yield inputs
 
 
 class _Case:
@@ -228,7 +256,8 @@ def _texts(array: np.ndarray, show: Any) -> Any:
 
 def _second_opinions(q: Quantity, cases: Sequence[_Case], count: int) -> int:
     """How many of some sampled components mpmath confirms. Raises Disagreement where it contradicts one."""
-    known = [(case, k) for case in cases for k, true in enumerate(case.true) if true is not None and true.ordinary]
+    small = [c for c in cases if c.inputs.finite and max(c.inputs.sizes.values(), default=1) <= OPINION_SIZE]
+    known = [(case, k) for case in small for k, true in enumerate(case.true) if true is not None and true.ordinary]
     sample = Random(0).sample(known, min(count, len(known)))
     return sum(_confirmed(q, case, k) for case, k in sample)
 

@@ -146,7 +146,7 @@ def _one_by_one(
     left: Sequence[int],
 ) -> list[Known | None]:
     """The values that are left, each by itself, exact rationals kept as long as they are."""
-    if not all(np.all(np.isfinite(np.asarray(a, np.float64))) for a in inputs.arrays.values()):
+    if not inputs.finite:
         return found
     here = place_of(context, inputs)
     wanted: list[Mapping[Term, int]] = [{**here.fixed, **dict(zip(letters, places[k], strict=True))} for k in left]

@@ -24,7 +24,13 @@ SECONDS = 60.0  # for each claim, many times what the catalogue needs, so that n
 SEED = 0
 DTYPES = ("float64", "float32")
 PACKAGES = ("numpy", "python-flint", "mpmath", "sympy")  # whose versions evidence depends on
-VARIANTS = {"naive": "as written", "shifted": "shifted"}
+VARIANTS = {
+    "naive": "as written",
+    "shifted": "shifted",
+    "corrected": "exponents corrected",
+    "mean": "centred on the mean",
+    "accurate": "digits kept",
+}
 _PLAIN = ("def", "num", "size", "var", "const", "index")  # right sides that are no formula of their own
 
 

@@ -1,0 +1,359 @@
+"""Forms equal to what is written that keep their digits where terms cancel: one row each, with its theorem.
+
+The largest term of a sum of exponentials is exactly 1 once it is shifted by the maximum; here it is left out, so that
+the rest of the sum keeps its digits when it is small: log1p(rest) for a logarithm, the sum of the others for 1 - s.
+What is summed against weights that sum to 1 may have any number subtracted first: a mean, or what weighs most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from derive.codegen.scalar import SCALARS
+from derive.codegen.stable import (
+    REWRITES,
+    Definitions,
+    ExponentialSum,
+    Inner,
+    Rewrite,
+    exponential_sum,
+    opened,
+    scaled,
+    unmasked,
+)
+from derive.term import (
+    ONE,
+    TRUE,
+    Term,
+    add,
+    both,
+    cmp,
+    div,
+    fn,
+    mul,
+    neg,
+    num,
+    over,
+    power,
+    rename_bound,
+    sub,
+    substitute,
+    where,
+)
+
+
+@dataclass(frozen=True)
+class Apart:
+    """sum(exp(u) for l in n if filter), with its largest term apart: its place, the maximum m, and what is left.
+
+    `rest` is the sum of exp(u - m) over the others, so the whole is exp(m)*(1 + rest).
+    """
+
+    peak: Term
+    place: Term
+    rest: Term
+    exponent: Term
+    letter: Term
+
+    @property
+    def total(self) -> Term:
+        return add(ONE, self.rest)
+
+
+def apart(term: Term, definitions: Definitions, inner: Inner) -> Apart | None:
+    """The term read as a sum of exponentials over one letter, none of them weighted, or None."""
+    found = exponential_sum(term, definitions)
+    if found is None or len(found.term.bound) != 1 or found.term.args[0].op != "fn":
+        return None
+    found = ExponentialSum(found.term, inner(found.exponent))
+    peak = found.peak(lambda t: t)
+    largest = over("argmax", found.exponent, *found.term.bound, where=found.term.args[1])
+    whole = rename_bound(over("sum", found.exponent, *found.term.bound, where=found.term.args[1]), peak.letters)
+    (letter,), (exponent, condition) = whole.bound, whole.args
+    others = cmp("!=", letter, largest)
+    rest = over(
+        "sum", fn("exp", sub(exponent, peak)), letter, where=others if condition is TRUE else both(condition, others)
+    )
+    return Apart(peak, largest, rest, exponent, letter)
+
+
+def at_place(u: Term, v: Term, letter: Term) -> Term | None:
+    """What stands in v for the letter in u, where v is u with the letter replaced by a subscript; else None."""
+    found: list[Term] = []
+
+    def same(a: Term, b: Term) -> bool:
+        if a is letter:
+            found.append(b)
+            return b is found[0]
+        if letter not in a.letters:
+            return a is b
+        if a.op != b.op or a.value != b.value or a.bound != b.bound or len(a.args) != len(b.args):
+            return False
+        return all(same(x, y) for x, y in zip(a.args, b.args, strict=True))
+
+    return found[0] if same(u, v) and found else None
+
+
+@dataclass(frozen=True)
+class Weight:
+    """exp(v)/sum(exp(u)): one entry of a softmax, the sum read apart. `place` is where v is u, if it is."""
+
+    apart: Apart
+    above: Term
+    place: Term | None
+
+    def others(self) -> Term:
+        """The sum of all terms but that at the place, divided by exp(m)."""
+        a = self.apart
+        assert self.place is not None
+        return where(cmp("==", self.place, a.place), a.rest, sub(a.total, self.above))
+
+
+def weight(term: Term, definitions: Definitions, inner: Inner) -> Weight | None:
+    """The term read as an entry of a softmax, or None."""
+    term = opened(term, definitions)
+    if term.op != "div":
+        return None
+    below, above = apart(term.args[1], definitions, inner), opened(term.args[0], definitions)
+    if below is None or above.op != "fn" or above.value != "exp":
+        return None
+    v = inner(above.args[0])
+    return Weight(below, fn("exp", sub(v, below.peak)), at_place(below.exponent, v, below.letter))
+
+
+# -- rows: sums of exponentials ----------------------------------------------------------------------------------------
+
+
+def _log_of_sum(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
+    if term.op != "fn" or term.value != "log":
+        return None
+    inside = apart(term.args[0], definitions, inner)
+    return add(inside.peak, fn("log1p", inside.rest)) if inside else None
+
+
+def _log_of_ratio(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
+    if term.op != "fn" or term.value != "log":
+        return None
+    entry = weight(term.args[0], definitions, inner)
+    return sub(entry.above.args[0], fn("log1p", entry.apart.rest)) if entry else None
+
+
+def _difference(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
+    """v - log(sum(exp(u))) and log(sum(exp(u))) - v: the maximum is subtracted from v first."""
+    if term.op != "add" or len(term.args) != 2:
+        return None
+    for one, other in (term.args, term.args[::-1]):
+        lead = opened(one.args[0] if one.op == "neg" else one, definitions)
+        if (one.op == "neg") == (other.op == "neg") or lead.op != "fn" or lead.value != "log":
+            continue
+        inside = apart(lead.args[0], definitions, inner)
+        if inside and one.op == "neg":
+            return sub(sub(inner(other), inside.peak), fn("log1p", inside.rest))
+        if inside:
+            return add(fn("log1p", inside.rest), sub(inside.peak, inner(other.args[0])))
+    return None
+
+
+def _ratio(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
+    if term.op != "div":
+        return None
+    below = apart(term.args[1], definitions, inner)
+    if below is None or not exact_difference(sub(below.exponent, below.peak), definitions):
+        return None  # where the exponents are rounded there is no digit to keep
+    top = scaled(term.args[0], below.peak, definitions, inner)
+    return div(unmasked(top, below.rest.args[1]), below.total) if top else None
+
+
+def _remainder(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
+    """a*s - b and b - a*s, for an entry s of a softmax and exact a and b: over the terms of the sum itself."""
+    if term.op != "add" or len(term.args) != 2:
+        return None
+    for one, other in (term.args, term.args[::-1]):
+        positive = one.op != "neg"
+        if positive == (other.op != "neg"):
+            continue
+        found = _scaled_weight(one if positive else one.args[0], definitions, inner)
+        b = other.args[0] if other.op == "neg" else other
+        if found is None or not exact(b, definitions):
+            continue
+        entry, a = found
+        gap = sub(a, b)
+        kept = None if gap.args[0] is b else mul(entry.above, gap)
+        lost = entry.others() if b is ONE else mul(b, entry.others())
+        top = sub(kept, lost) if kept else neg(lost)
+        top = top if positive else (sub(lost, kept) if kept else lost)
+        return div(top, entry.apart.total)
+    return None
+
+
+def _scaled_weight(term: Term, definitions: Definitions, inner: Inner) -> tuple[Weight, Term] | None:
+    """The term read as an entry of a softmax times a factor."""
+    factors = term.args if term.op == "mul" else (term,)
+    for at, factor in enumerate(factors):
+        entry = weight(factor, definitions, inner)
+        if entry and entry.place is not None:
+            rest = [inner(f) for p, f in enumerate(factors) if p != at]
+            return entry, mul(*rest) if rest else ONE
+    return None
+
+
+def exact(term: Term, definitions: Definitions) -> bool:
+    """Whether the code holds the term's value without any rounding: stored numbers, and what selects among them."""
+    term = opened(term, definitions)
+    if term.op in ("var", "index", "size", "delta", "argmax"):
+        return True
+    if term.op == "num":
+        return bool(term.value.denominator == 1)
+    if term.op == "neg":
+        return exact(term.args[0], definitions)
+    if term.op in ("max", "min"):
+        return exact(term.args[0], definitions)
+    if term.op == "where":
+        return all(exact(a, definitions) for a in term.args[1:])
+    return (
+        term.op == "fn"
+        and term.value in ("max", "min", "abs", "relu", "sign")
+        and all(exact(a, definitions) for a in term.args)
+    )
+
+
+def exact_difference(term: Term, definitions: Definitions) -> tuple[Term, Term] | None:
+    """x and y where the term is x - y and the code holds both without any rounding."""
+    if term.op != "add" or len(term.args) != 2 or (term.args[0].op == "neg") == (term.args[1].op == "neg"):
+        return None
+    x, y = term.args if term.args[1].op == "neg" else term.args[::-1]
+    pair = (x, y.args[0])
+    stored = all(exact(t, definitions) and not _small(t, definitions) for t in pair)
+    return pair if stored else None
+
+
+def _small(term: Term, definitions: Definitions) -> bool:
+    """Whether it is a number of the formula or a count, so that the difference is not worth a correction."""
+    return opened(term, definitions).op in ("num", "size", "index", "delta", "argmax")
+
+
+# -- rows: what is summed against weights ------------------------------------------------------------------------------
+
+Centre = Callable[[Term, Term, Weight], Term]
+SURE = 1024  # where the other weights together are below one part in so many, the heaviest one is the centre
+
+
+def _mean(total: Term, x: Term, entry: Weight) -> Term:
+    """The weighted mean itself, as it comes out of a first pass."""
+    return total
+
+
+def _steady(total: Term, x: Term, entry: Weight) -> Term:
+    """The weighted mean, but x where the weight is largest once that has nearly all of it.
+
+    There the mean is that x but for a rounding, which would hide what the others add.
+    """
+    (letter,), few = total.bound, num(Fraction(1, SURE))
+    return where(cmp("<", entry.apart.rest, few), substitute(x, {letter: entry.apart.place}), total)
+
+
+def _centred(centre: Centre) -> Callable[[Term, Definitions, Inner], Term | None]:
+    """x[j] - sum(s[i]*x[i]) with a number subtracted from every x first."""
+
+    def row(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
+        if term.op != "add" or len(term.args) != 2:
+            return None
+        for one, other in (term.args, term.args[::-1]):
+            if (one.op == "neg") == (other.op == "neg"):
+                continue
+            total = opened(one.args[0] if one.op == "neg" else one, definitions)
+            read = weighted_mean(total, definitions, inner)
+            if read is None:
+                continue
+            entry, s, x = read
+            value = other.args[0] if other.op == "neg" else other
+            if at_place(opened(x, definitions), opened(value, definitions), total.bound[0]) is None:
+                continue
+            c = centre(over("sum", mul(inner(s), inner(x)), *total.bound), inner(x), entry)
+            gap = sub(inner(value), c)
+            apart_from_it = rename_bound(over("sum", mul(entry.above, sub(inner(x), c)), *total.bound), c.letters)
+            spread = div(apart_from_it, entry.apart.total)
+            return sub(gap, spread) if one.op == "neg" else sub(spread, gap)
+        return None
+
+    return row
+
+
+def weighted_mean(term: Term, definitions: Definitions, inner: Inner) -> tuple[Weight, Term, Term] | None:
+    """sum(s[i]*x[i] for i in n) with s an entry of a softmax over i: the entry as read, as it stands, and x."""
+    if term.op != "sum" or len(term.bound) != 1 or term.args[1] is not TRUE or term.args[0].op != "mul":
+        return None
+    factors = term.args[0].args
+    for at, factor in enumerate(factors):
+        entry = weight(factor, definitions, inner)
+        if entry and entry.place is term.bound[0]:
+            rest = [f for p, f in enumerate(factors) if p != at]
+            return entry, factor, mul(*rest) if len(rest) > 1 else rest[0]
+    return None
+
+
+def _variance(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
+    """mean(x**2) - mean(x)**2 in two passes, for a mean over n equal weights or over those of a softmax."""
+    if term.op != "add" or len(term.args) != 2 or term.args[1].op != "neg":
+        return None
+    square, mean = opened(term.args[0], definitions), term.args[1].args[0]
+    if mean.op != "pow" or mean.args[1].op != "num" or mean.args[1].value != 2:
+        return None
+    mean = opened(mean.args[0], definitions)
+    total, of_squares = (t.args[0] if t.op == "div" else t for t in (mean, square))
+    total, of_squares = opened(total, definitions), opened(of_squares, definitions)
+    if (
+        total.op != "sum"
+        or of_squares.op != "sum"
+        or total.bound != of_squares.bound
+        or total.args[1] is not of_squares.args[1]
+    ):
+        return None
+    if mean.op == "div":
+        count = mean.args[1]
+        equal = len(total.bound) == 1 and count.op == "size" and count.value == total.bound[0].value[1]
+        if not equal or total.args[1] is not TRUE or square.op != "div" or square.args[1] is not count:
+            return None
+        x, squared = total.args[0], of_squares.args[0]
+        weights: list[Term] = []
+    else:
+        read = weighted_mean(total, definitions, inner)
+        if read is None or of_squares.args[0].op != "mul":
+            return None
+        _, s, x = read
+        rest = [f for f in of_squares.args[0].args if f is not s]
+        if len(rest) != 1:
+            return None
+        squared, weights = rest[0], [inner(s)]
+    if squared.op != "pow" or squared.args[0] is not x or squared.args[1].op != "num" or squared.args[1].value != 2:
+        return None
+    body = (sub(inner(x), inner(mean)), squared.args[1])
+    spread = over("sum", mul(*weights, power(*body)) if weights else power(*body), *total.bound)
+    return div(spread, mean.args[1]) if mean.op == "div" else spread
+
+
+def _row(name: str, formula: str, theorem: str, apply: Callable[[Term, Definitions, Inner], Term | None]) -> Rewrite:
+    return Rewrite(name, formula, f"stable_forms.{theorem}", apply)
+
+
+SUMS: tuple[Rewrite, ...] = (
+    _row("remainder", "s - y = (exp(v - m)*(1 - y) - y*others)/(1 + rest)", "remainder", _remainder),
+    _row("log of a ratio", "log(exp(v)/sum(exp(u))) = (v - m) - log1p(rest)", "log_of_ratio", _log_of_ratio),
+    _row("difference", "v - log(sum(exp(u))) = (v - m) - log1p(rest)", "difference_from_log_of_sum", _difference),
+    _row("log of a sum", "log(sum(exp(u))) = m + log1p(rest)", "log_of_sum", _log_of_sum),
+    _row("ratio", "exp(v)/sum(exp(u)) = exp(v - m)/(1 + rest)", "ratio", _ratio),
+)
+TWO_PASSES = _row("variance", "mean(x**2) - mean(x)**2 = mean((x - mean(x))**2)", "two_passes", _variance)
+CENTRED = "x - mean = (x - c) - sum(s*(x - c))"
+BY_MEAN = _row("centred", f"{CENTRED}, c = mean", "centred", _centred(_mean))
+STEADY = _row("centred", f"{CENTRED}, c = mean, or x where s is largest and nearly 1", "centred", _centred(_steady))
+
+
+def rows(centre: Rewrite) -> tuple[Rewrite, ...]:
+    """All rows, the more particular ones first."""
+    return (TWO_PASSES, centre, *SUMS, *SCALARS, *REWRITES)
+
+
+__all__ = ["STEADY", "BY_MEAN", "exact", "exact_difference", "rows"]

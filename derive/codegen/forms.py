@@ -1,0 +1,38 @@
+"""The forms that code is written in, from what is written to the one that keeps most digits.
+
+Every form is the quantity with rows of `stable` and `accurate` applied; `corrected` ones also put the rounding of an
+exponent x - m back, which is no other formula but another way to compute it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from derive.codegen.accurate import BY_MEAN, STEADY, rows
+from derive.codegen.stable import REWRITES, Rewrite
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to write code: the rows that are applied, and whether roundings of exponents are put back."""
+
+    name: str
+    rows: tuple[Rewrite, ...] = ()
+    corrected: bool = False
+
+
+NAIVE = Form("naive")
+SHIFTED = Form("shifted", REWRITES)
+CORRECTED = Form("corrected", REWRITES, True)
+BY_ITS_MEAN = Form("mean", rows(BY_MEAN), True)
+ACCURATE = Form("accurate", rows(STEADY), True)
+FORMS: tuple[Form, ...] = (NAIVE, SHIFTED, CORRECTED, BY_ITS_MEAN, ACCURATE)  # the cheaper ones first
+
+
+def form_of(stable: bool | str | Form) -> Form:
+    """The form that is meant: the best one, none at all, or the one of that name. Raises KeyError for another name."""
+    if isinstance(stable, Form):
+        return stable
+    if isinstance(stable, str):
+        return {f.name: f for f in FORMS}[stable]
+    return ACCURATE if stable else NAIVE
