@@ -82,6 +82,7 @@ class Dialect:
     no_dtype: str = "np.dtype(np.float64)"
     wide: str = "np.promote_types({0}, np.float64)"  # what is computed in, "" for the dtype itself
     array: str = "np.asarray({0}, {dtype})"
+    stored: str = "np.asarray({0}, {dtype})"  # the same in the dtype of the result
     places: str = "np.asarray({0})"
     result: str = "np.asarray({0}, {dtype})[()]"
     copied: str = "np.array({0}, {dtype})[()]"

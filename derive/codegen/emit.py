@@ -101,7 +101,7 @@ class Emitter:
 
     def written(self, row: str, *parts: object) -> str:
         """The text of one of the dialect's rows with its parts filled in."""
-        dtype = self.result if row in ("result", "copied", "spread") else self.dtype
+        dtype = self.result if row in ("result", "copied", "spread", "stored") else self.dtype
         return str(getattr(self.dialect, row)).format(*parts, dtype=dtype, device=self.device)
 
     def cast(self, value: Value) -> Value:

@@ -31,10 +31,11 @@ def _out(out, shape, dtype):
 ''',
     # 2**17 entries, half a megabyte in single precision: a few such arrays stay in a second-level cache.
     "_blocks": '''
-def _blocks(size, arguments, results):
+def _blocks(size, arguments, results, wide=None):
     """Views of the arrays, each given with its number of own axes: some batch entries at a time, to stay in the cache.
 
-    `size` is that of the largest array for one entry. All at once where the batch is small or arguments broadcast.
+    `size` is that of the largest array for one entry. All at once where the batch is small or arguments broadcast. In
+    the place of views that are not `wide` there are copies that are; what is written to them is rounded to the results.
     """
     first, own = results[0]
     batch = first.shape[: first.ndim - own]
@@ -44,16 +45,26 @@ def _blocks(size, arguments, results):
     ranks = [rank for _, rank in (*arguments, *results)]
     spread = any(rank and a.shape[: a.ndim - rank] != batch for a, rank in zip(arrays, ranks))
     if count <= rows or spread or not all(r.flags.c_contiguous for r, _ in results):
-        yield arrays
-        return
-    for place, rank in enumerate(ranks):
-        if arrays[place].ndim > 0 or rank:
-            whole = arrays[place]
-            if whole.shape[: whole.ndim - rank] != batch:  # of a scalar
-                whole = np.broadcast_to(whole, batch)
-            arrays[place] = whole.reshape(count, *whole.shape[whole.ndim - rank :])
-    for low in range(0, count, rows):
-        yield [a[low : low + rows] if a.ndim > 0 else a for a in arrays]
+        steps = [slice(None)]
+    else:
+        steps = [slice(low, low + rows) for low in range(0, count, rows)]
+        for place, rank in enumerate(ranks):
+            if arrays[place].ndim > 0 or rank:
+                whole = arrays[place]
+                if whole.shape[: whole.ndim - rank] != batch:  # of a scalar
+                    whole = np.broadcast_to(whole, batch)
+                arrays[place] = whole.reshape(count, *whole.shape[whole.ndim - rank :])
+    for step in steps:
+        views = [a[step] if a.ndim > 0 else a for a in arrays]
+        if wide is None or first.dtype == wide:
+            yield views
+            continue
+        given, made = views[: len(arguments)], views[len(arguments) :]
+        given = [v.astype(wide) if v.dtype == first.dtype else v for v in given]
+        copies = [np.empty(v.shape, wide) for v in made]
+        yield given + copies
+        for view, copy in zip(made, copies):
+            view[...] = copy
 ''',
     "_at_least": '''
 def _at_least(axis, size, least):

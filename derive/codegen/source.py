@@ -226,7 +226,7 @@ class _Writer:
         """The source of the module; `text` is its docstring."""
         body = self._body()
         parameters = [a.parameter for a in self.arguments]
-        out = [f"{self.out}=None"] if self.dialect.blocks and (self.arrays or self.indices) else []
+        out = [f"{self.out}=None"] if self.blocked else []
         signature = f"def {self.quantity.name}({', '.join(parameters + out)}):"
         statements = self._in_library([*self._head(body), *body])
         function = "\n".join([signature, *_indented([*docstring(text), *statements])])
@@ -235,6 +235,11 @@ class _Writer:
         code = "\n".join([*snippets, *statements])
         imports = [line for line in self.dialect.imports if re.search(rf"\b{line.split()[-1]}\.", code)]
         return "\n\n\n".join(filter(None, ["\n".join(imports), *snippets, function])) + "\n"
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the results are written to arrays, some batch entries at a time."""
+        return self.dialect.blocks and bool(self.arrays or self.indices)
 
     def _in_library(self, lines: list[str]) -> list[str]:
         return [re.sub(r"(?<![\w.])np\.", f"{self.dialect.module}.", line) for line in lines]
@@ -252,7 +257,8 @@ class _Writer:
             lines.append(f"{e.dtype} = {self.dialect.wide.format(e.result)}")
         known: set[str] = {a.name for a in self.sizes}
         for a in self.arrays:
-            lines.append(f"{a.parameter} = {e.written('array', a.parameter)}")
+            kept = self.blocked and a.kind not in ("bit", "integer")  # made wide block by block
+            lines.append(f"{a.parameter} = {e.written('stored' if kept else 'array', a.parameter)}")
         for a in self.indices:
             lines.append(f"{a.parameter} = {e.written('places', a.parameter)}")
         if any(re.search(rf"\bdevice={e.device}\b", line) for line in body):
@@ -286,7 +292,7 @@ class _Writer:
             if value.kind == "truth":
                 raise CodegenError(f"a condition is not a quantity: {to_text(term)}")
             values.append((value, letters))
-        if self.dialect.blocks and (self.arrays or self.indices):
+        if self.blocked:
             return self._blocked(values)
         else:
             fitted = [e.fitted([v], NARROW)[0] for v, _ in values]
@@ -324,16 +330,17 @@ class _Writer:
         if several:
             places = [f"{self.out}[{p}]" for p in range(len(values))]
             made.append(f"{self.out} = {self.out} or (None,) * {len(values)}")
-            calls = [f"{e.helper('_out')}({p}, {s}, {e.dtype})" for p, s in zip(places, shapes, strict=True)]
+            calls = [f"{e.helper('_out')}({p}, {s}, {e.result})" for p, s in zip(places, shapes, strict=True)]
             made += _spread(f"{self.out} = ", calls, "")
         else:
             places = [self.out]
-            made += [f"{self.out} = {e.helper('_out')}({self.out}, {shapes[0]}, {e.dtype})"]
+            made += [f"{self.out} = {e.helper('_out')}({self.out}, {shapes[0]}, {e.result})"]
         results = f"[{', '.join(f'({p}, {len(k)})' for p, (_, k) in zip(places, values, strict=True))}]"
         targets = ", ".join([*(a.parameter for a in given), *names])
-        loop = [f"for {targets} in {e.helper('_blocks')}({size}, {arguments}, {results}):"]
+        of = [size, arguments, results, *([e.dtype] if e.dtype != e.result else [])]
+        loop = [f"for {targets} in {e.helper('_blocks')}({', '.join(of)}):"]
         if len(loop[0]) > 110:
-            loop = _spread(f"for {targets} in {e.helper('_blocks')}", [size, arguments, results], ":")
+            loop = _spread(f"for {targets} in {e.helper('_blocks')}", of, ":")
         scalar = not several and not values[0][1]
         return [*made, *self._quietly([*loop, *_indented(lines)]), f"return {self.out}{'[()]' if scalar else ''}"]
 
