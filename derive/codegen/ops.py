@@ -309,7 +309,7 @@ def masked(emitter: Emitter, value: Value, condition: Term, neutral: str) -> Val
     emitter.guard()
     test = emitter.value(condition)
     letters = union([value, test], emitter.rank)
-    test, value = emitter.fitted([aligned(test, letters), aligned(value, letters)])
+    test, value = emitter.fitted([aligned(test, letters), aligned(value, letters)], NARROW)
     return Value(_chosen(emitter, test, value, Value(neutral, kind="number")), letters)
 
 
