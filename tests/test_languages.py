@@ -18,11 +18,11 @@ from derive.engine.verdict import TheoryResult
 from derive.kernel.order import PROCEDURES as LINE_PROCEDURES
 from derive.kernel.order import ROWS
 from derive.kernel.rules import RULES
-from derive.language import loads
+from derive.language import catalogue, load, loads
 from derive.language.layout import theory_to_text
 from derive.language.words import FUNCTIONS
 from derive.paths import template_dir
-from derive.report import pdf, words
+from derive.report import pdf, prose, words
 from derive.report.document import Document, document
 from derive.report.languages import LANGUAGES, language, table
 from derive.report.render import render
@@ -229,6 +229,23 @@ def test_part_begins_a_line(text: str) -> None:
     theory = loads(f'"""{text}"""\n\nassert 1 == 1\n')
     assert theory.title == ("" if text.startswith("[") else text)
     assert bool(theory.translations) == text.startswith("[")
+
+
+def test_chinese_prose_gets_no_blanks_where_its_lines_break() -> None:
+    assert prose.markdown("第一行\n第二行，\n$x$ 在\nB 行") == "第一行第二行，$`x`$ 在 B 行"
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_catalogue_is_said_in_chinese_too(name: str) -> None:
+    """Titles, prose, docstrings and captions, with the same formulas."""
+    theory = load(name)
+    said = [(f"{theory.title} {theory.prose}", " ".join(theory.translations["zh"]))]
+    said += [(t.doc, t.translations.get("zh", "")) for t in theory.theorems]
+    said += [(c.caption, c.translations.get("zh", "")) for t in theory.theorems for c in t.claims if c.caption]
+    for text, chinese in said:
+        assert CHINESE.search(chinese) or text.strip(". ") == chinese, text
+        assert sorted(re.findall(r"\$[^$]*\$", text)) == sorted(re.findall(r"\$[^$]*\$", chinese)), text
+        assert set(re.findall(r"\d+\.\d+", chinese)) == set(re.findall(r"\d+\.\d+", text)), text
 
 
 def without_prose(made: Document) -> Document:

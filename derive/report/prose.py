@@ -53,6 +53,9 @@ class Block:
 
 _ITEM = re.compile(r"(?:[-*+]|(\d{1,9})[.)])\s+")
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.\-]+(?::\d+)?(?:/[A-Za-z0-9\-._~/?=&%#+,;:@!]*)?")
+_CHINESE_BREAK = re.compile(
+    r"(?<=[\u3001-\u9fff\uff01-\uff5e])\n(?=[\u3001-\u9fff\uff01-\uff5e])|(?<=[，。；：、）])\n"
+)  # no blank
 _MARKS = re.compile(r"[`$*\\\[]")
 
 
@@ -91,7 +94,7 @@ def _ends_formula(line: str, first: bool) -> bool:
 
 
 def _paragraph(lines: Sequence[str]) -> Block:
-    text = " ".join(lines)
+    text = _CHINESE_BREAK.sub("", "\n".join(lines)).replace("\n", " ")
     if heading := re.fullmatch(r"#{1,6} +(.*?)[ #]*", text):
         return Block("heading", inlines(heading[1]))
     if text.startswith("$$") and text.endswith("$$") and (latex := safe_formula(text[2:-2])):
