@@ -276,7 +276,9 @@ class Printer:
 
     def big(self, term: Term, room: float, small: bool) -> Box:
         below = self.ranges(term.bound, term.args[1])
-        wide = max(width(BIG[term.op]) + 0.9, 0.72 * below.width) + 0.3
+        sign = width(BIG[term.op])
+        # Within scripts the letters stand beside the sign, not beneath it.
+        wide = (sign + 0.72 * below.width if small else max(sign + 0.9, 0.72 * below.width)) + 0.3
         level = PREFIX if term.op == "prod" else PRODUCT
         return self.prefixed(f"{BIG[term.op]}_{{{below.text}}}", wide, term.args[0], room, small, level)
 
