@@ -237,18 +237,33 @@ def diff(
     show_default=True,
     help="Language of the reports; in Chinese a file is called NAME.zh.FORMAT.",
 )
+@click.option(
+    "--template",
+    "house",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="DIR",
+    help="Templates of your own, which stand for those of the same names.",
+)
 @click.option("--open", "open_", is_flag=True, help="Open the first report written.")
 @click.option("--no-cache", is_flag=True, help="Compute everything again, and keep nothing of it.")
 @time_limit
 def report(
-    names: tuple[str, ...], formats: str, out: Path, lang: str, open_: bool, no_cache: bool, timeout: float
+    names: tuple[str, ...],
+    formats: str,
+    out: Path,
+    lang: str,
+    house: Path | None,
+    open_: bool,
+    no_cache: bool,
+    timeout: float,
 ) -> int:
     """Write reports; without a name, of the whole catalogue, with an index."""
     from derive.cli_text import written_text
     from derive.language import LanguageError, catalogue
+    from derive.report.page import BadTemplate
     from derive.report.pdf import MissingTool
     from derive.report.store import Store, default_store
-    from derive.report.write import FORMATS, report_theory, write_index
+    from derive.report.write import FORMATS, Options, report_theory, write_index
 
     chosen = tuple(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
     unknown = [part for part in chosen if part not in FORMATS]
@@ -257,6 +272,7 @@ def report(
             f"{', '.join(unknown) or 'nothing'}; choose of {', '.join(FORMATS)}", param_hint="--format"
         )
     store = Store() if no_cache else default_store()
+    options = Options(timeout, not names, lang, house)
     entries, files, bad = [], [], False
     with _progress() as tell:
         for name in names or catalogue():
@@ -266,13 +282,13 @@ def report(
                 bad = True
                 continue
             try:
-                entry, written = report_theory(
-                    theory, chosen, out, timeout=timeout, index=not names, language=lang, store=store, tell=tell
-                )
+                entry, written = report_theory(theory, chosen, out, options, store, tell)
             except LanguageError as problem:  # what is to be drawn of it cannot be read
                 _complain(problem)
                 bad = True
                 continue
+            except BadTemplate as problem:
+                raise Failure(f"{house}: {problem}", USAGE) from problem
             except MissingTool as problem:
                 raise Failure(str(problem), TOOL_MISSING) from problem
             except OSError as problem:
@@ -280,7 +296,7 @@ def report(
             entries.append(entry)
             files += written
         if not names:
-            files += write_index(entries, chosen, out, store, lang)
+            files += write_index(entries, chosen, out, options, store)
     click.echo(written_text(entries, files))
     if open_ and files:
         click.launch(str(next((f for f in files if f.suffix == ".html"), files[0])))

@@ -25,8 +25,8 @@ from derive.paths import template_dir
 from derive.report import pdf, prose, words
 from derive.report.document import Document, document
 from derive.report.languages import LANGUAGES, language, table
+from derive.report.pdf import MissingTool
 from derive.report.render import render
-from derive.report.write import MissingTool
 
 Derive = Callable[..., Run]
 Checked = Callable[[str], TheoryResult]

@@ -19,7 +19,7 @@ from derive.report.data import plain, restored
 from derive.report.entry import Entry, TheoremEntry
 from derive.report.numbers import Again, Evidence, Measured, Worst
 from derive.report.store import Store, key_of
-from derive.report.write import report_theory
+from derive.report.write import Options, report_theory
 
 Derive = Callable[..., Run]
 Write = Callable[..., Path]
@@ -109,9 +109,11 @@ def test_second_report_is_the_first_without_computing(tmp_path: Path, monkeypatc
     (tmp_path / "user.derive").write_text(USER)
     store, seen = Store(tmp_path / "store"), _computed(monkeypatch)
 
-    def build(folder: str, formats: tuple[str, ...] = ("md", "html"), **more: float) -> tuple[Entry, dict[str, bytes]]:
+    def build(
+        folder: str, formats: tuple[str, ...] = ("md", "html"), options: Options | None = None
+    ) -> tuple[Entry, dict[str, bytes]]:
         theory = load(tmp_path / "user.derive")
-        entry, files = report_theory(theory, formats, tmp_path / folder, store=store, **more)  # type: ignore[arg-type]
+        entry, files = report_theory(theory, formats, tmp_path / folder, options or Options(), store)
         return entry, {f.name: f.read_bytes() for f in files}
 
     first = build("one")
@@ -119,7 +121,7 @@ def test_second_report_is_the_first_without_computing(tmp_path: Path, monkeypatc
     assert build("two") == first
     assert seen == ["user"]
     build("three", ("md", "tex"))  # a format that is new
-    build("four", timeout=29.0)
+    build("four", options=Options(timeout=29.0))
     assert len(seen) == 3
     (tmp_path / "base.derive").write_text(BASE.replace("x**2", "x*x"))  # what it imports is another
     assert build("five")[1] != first[1]
@@ -151,19 +153,19 @@ def test_result_of_a_time_limit_is_not_kept(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "base.derive").write_text(BASE)
     store, seen = Store(tmp_path / "store"), _computed(monkeypatch)
     for _ in range(2):
-        report_theory(load(tmp_path / "base.derive"), ("md",), tmp_path, store=store, timeout=1e-9)
+        report_theory(load(tmp_path / "base.derive"), ("md",), tmp_path, Options(timeout=1e-9), store)
     assert len(seen) == 2
 
 
 def test_change_of_the_program_or_its_surroundings_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "base.derive").write_text(BASE)
     theory = load(tmp_path / "base.derive")
-    first = write._keys(theory, ("md",), 30.0, False)
-    assert write._keys(theory, ("md",), 30.0, False) == first
+    first = write._keys(theory, ("md",), Options())
+    assert write._keys(theory, ("md",), Options()) == first
     for name, value in (("digest_of_files", lambda *_, **__: "other"), ("surroundings", lambda: {"numpy": "0"})):
         with monkeypatch.context() as patch:
             patch.setattr(write, name, value)
-            assert not set(write._keys(theory, ("md",), 30.0, False).values()) & set(first.values())
+            assert not set(write._keys(theory, ("md",), Options()).values()) & set(first.values())
 
 
 def test_digest_of_a_folder_tells_names_and_contents(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ CONDITION, RELATION, SUM, TERM, PRODUCT, PREFIX, POWER, ATOM = range(8)
 # How far the last operand of a formula reaches to the right.
 CLOSED, OVER_PRODUCTS, OVER_SUMS = range(3)
 
+_OPERATORS = {"\\mathbb": 0.0, "\\arg": 1.6, "\\max": 1.9, "\\min": 1.8}  # widths
 _FUNCTION_WORDS = frozenset({r"\log", r"\sin", r"\cos", r"\tan", r"\sinh", r"\cosh", r"\tanh", r"\arctan", r"\exp"})
 
 
@@ -44,7 +45,7 @@ def width(text: str) -> float:
         if match[1] is not None:
             total += 0.53 * len(match[1].replace("\\_", "_"))
         elif piece.startswith("\\"):
-            total += {"\\mathbb": 0.0, "\\arg": 1.6, "\\max": 1.9, "\\min": 1.8}.get(piece, 0.68 if len(piece) < 9 else 0.0)
+            total += _OPERATORS.get(piece, 0.68 if len(piece) < 9 else 0.0)
             total += 1.0 if piece in _FUNCTION_WORDS else 0.0
         else:
             total += 0.78 if piece.isupper() else 0.55 if piece.isalnum() else 1.3 if piece in "-+=<>" else 0.35

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -27,6 +28,10 @@ from derive.term import Term
 LARGEST = 600_000  # bytes of a page
 _TAGS = {"zh": "zh-Hans"}  # what a language is called in HTML, where that is not its code
 _SLOT = re.compile("\0(\\d+)\0")  # no text of a user holds a zero byte here: `escape.visible` has shown it
+
+
+class BadTemplate(Exception):
+    """A template of a house style asks for what is not there, or is none; the message says which and where."""
 
 
 @dataclass
@@ -107,9 +112,10 @@ class Page:
         return _assembled(self.language, _filled(body, text), title, sheet, scripts, data)
 
 
-def asset(name: str) -> str:
-    """A style sheet or script of the templates."""
-    return (template_dir() / name).read_text(encoding="utf-8")
+def asset(name: str, house: Path | None = None) -> str:
+    """A style sheet or script of the templates, those of a house style first."""
+    own = house / name if house else None
+    return (own if own is not None and own.is_file() else template_dir() / name).read_text(encoding="utf-8")
 
 
 def _filled(body: str, formulas: Sequence[str]) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateSyntaxError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
 from derive import __version__
@@ -22,7 +25,7 @@ from derive.report.figures import Figure
 from derive.report.graph import graph_of, graph_of_theories
 from derive.report.languages import Language, file_name, language
 from derive.report.latex import ROOM, Printer
-from derive.report.page import Page, asset
+from derive.report.page import BadTemplate, Page, asset
 from derive.report.sentences import Sentences
 from derive.report.widgets import view, widgets_of
 from derive.term import ONE, Term, cmp, defined, size, sub
@@ -118,11 +121,11 @@ class Safe:
 
 
 @cache
-def _environment(name: str, code: str) -> Environment:
+def _environment(name: str, code: str, house: Path | None = None) -> Environment:
     form = FORMATS[name]
     safe, words_ = Safe(form), _words(name, code)
-    environment = Environment(
-        loader=FileSystemLoader(template_dir()),
+    environment = ImmutableSandboxedEnvironment(
+        loader=FileSystemLoader([house, template_dir()] if house else [template_dir()]),
         autoescape=True,  # what `finalize` made safe, and what macros return, is kept as it is
         finalize=safe.escape,
         undefined=StrictUndefined,
@@ -131,6 +134,8 @@ def _environment(name: str, code: str) -> Environment:
         keep_trailing_newline=True,
         **form.syntax,  # type: ignore[arg-type]
     )
+    for unsafe in ("e", "escape", "forceescape", "safe", "tojson", "urlize", "xmlattr"):
+        del environment.filters[unsafe]  # each would call something safe that is not so in every format
     environment.filters.update(
         line=lambda text: Markup(form.line(text)),
         blocks=lambda text: Markup(form.blocks(text)),
@@ -184,8 +189,12 @@ def _formulas(form: Format, printer: Printer) -> dict[str, Callable[..., Any]]:
     }
 
 
-def render(document: Document, form: str, index: bool = False) -> str:
-    """The document as the text of one file. `index` says that the list of all reports lies beside it."""
+def render(document: Document, form: str, index: bool = False, house: Path | None = None) -> str:
+    """The document as the text of one file. `index` says that the list of all reports lies beside it.
+
+    Templates, style sheets and scripts in the folder `house` stand for those of the package. Raises BadTemplate for one
+    that asks for what is not there.
+    """
     printer = Printer(document.notation)
     page = Page(document.language) if form == "html" else None
     formulas = page.formulas(printer) if page else _formulas(FORMATS[form], printer)
@@ -193,9 +202,8 @@ def render(document: Document, form: str, index: bool = False) -> str:
     filters = {name: formulas[name] for name in ("inline", "entry")}
     if page is not None:
         filters |= {"line": page.line, "blocks": page.blocks}
-    environment = _environment(form, document.language).overlay()
+    environment = _environment(form, document.language, house).overlay()
     environment.filters = environment.filters | filters
-    template = environment.get_template(f"report.{form}.j2")
     data = {
         "document": document,
         "evidence": document.evidence,
@@ -213,15 +221,35 @@ def render(document: Document, form: str, index: bool = False) -> str:
         "equation": lambda item: cmp("==", defined(item.name, *item.letters), item.body),
         **formulas,
     }
-    text = template.render(data, chinese=False)
+    name = f"report.{form}.j2"
+    text = _laid_out(environment, name, data | {"chinese": False}, house)
     if page is not None:
         shown = widgets_of(document.name) if document.listed else ()
-        return page.finished(_closer(text), document.title, asset("report.css"), asset("report.js"), widgets=shown)
+        assets = (asset(n, house) for n in ("report.css", "report.js"))
+        return page.finished(_closer(text), document.title, *assets, widgets=shown)
     if form == "tex" and any(map(escape.is_chinese, text)):
-        text = template.render(data, chinese=True)
+        text = _laid_out(environment, name, data | {"chinese": True}, house)
     text = _tidy(text)
     # An empty line before a displayed formula is an empty paragraph.
     return re.sub(r"\n+(?=\n\\\[\n)", "", text) if form == "tex" else text
+
+
+def _laid_out(environment: Environment, name: str, data: Mapping[str, Any], house: Path | None) -> str:
+    """What the template makes of the data."""
+    try:
+        return environment.get_template(name).render(data)
+    except (TemplateError, LookupError, TypeError, ValueError, AttributeError) as problem:
+        if house is None:
+            raise  # a fault of the package's own
+        raise BadTemplate(f"{_place(problem, name)}: {problem or type(problem).__name__}") from problem
+
+
+def _place(problem: Exception, name: str) -> str:
+    """The template and line where it happened, as far as they are known."""
+    if isinstance(problem, TemplateSyntaxError):
+        return f"{problem.name or name}, line {problem.lineno}"
+    frames = [f for f in traceback.extract_tb(problem.__traceback__) if f.filename.endswith(".j2")]
+    return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else name
 
 
 def _drawing(document: Document, form: str) -> Callable[[Figure], Markup] | None:
@@ -240,23 +268,25 @@ def _spoken(words: Language, figure: Figure) -> str:
     return f"{figure.title_in(words.code)}: {words.told(figure.alt)}"
 
 
-def render_index(documents: tuple[Entry, ...], form: str = "md", code: str = "en") -> str:
+def render_index(documents: tuple[Entry, ...], form: str = "md", code: str = "en", house: Path | None = None) -> str:
     """The list of all reports."""
     page = Page(code)
-    environment = _environment(form, code).overlay()
+    environment = _environment(form, code, house).overlay()
     if form == "html":
         environment.filters = environment.filters | {"label": page.label}
-    text = environment.get_template(f"index.{form}.j2").render(
-        documents=documents,
-        graph=graph_of_theories(documents, {d.name: quote(file_name(d.name, form, code)) for d in documents}),
-        verdict=min((d.verdict for d in documents), key=ORDER.index, default="undecided"),
-        theorems=sum(len(d.theorems) for d in documents),
-        command=_command(code),
-    )
+    data = {
+        "documents": documents,
+        "graph": graph_of_theories(documents, {d.name: quote(file_name(d.name, form, code)) for d in documents}),
+        "verdict": min((d.verdict for d in documents), key=ORDER.index, default="undecided"),
+        "theorems": sum(len(d.theorems) for d in documents),
+        "command": _command(code),
+    }
+    text = _laid_out(environment, f"index.{form}.j2", data, house)
     if form != "html":
         return _tidy(text)
     title = str(_words(form, code).say("page.catalogue"))
-    return page.finished(_closer(text), title, asset("report.css"), asset("report.js"), asset("index.js"))
+    files = (asset(name, house) for name in ("report.css", "report.js", "index.js"))
+    return page.finished(_closer(text), title, *files)
 
 
 def _closer(text: str) -> str:

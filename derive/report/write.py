@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from derive.report.figures import figures_text, wanted
 from derive.report.files import write_bytes, write_text
 from derive.report.languages import file_name
 from derive.report.numbers import DTYPES, SEED, Evidence, gather
-from derive.report.pdf import MissingTool, pdf
+from derive.report.pdf import pdf
 from derive.report.plots import drawings
 from derive.report.store import BELOW_REPORTS, Store, digest_of_files, key_of, surroundings
 
@@ -29,29 +30,38 @@ _EVIDENCE = ("report/numbers.py", "report/figures.py", "report/words.py")  # wha
 _TIMES_UP = ("time limit", "time ran out")  # in the reasons of results that a faster machine would not give
 
 
+@dataclass(frozen=True)
+class Options:
+    """How reports are made. `index` says that a list of all reports will lie beside them, `house` is a folder of
+    templates that stand for those of the package; `timeout` is in seconds for each claim."""
+
+    timeout: float = 30.0
+    index: bool = False
+    language: str = "en"
+    house: Path | None = None
+
+
 def report_theory(
     theory: Theory,
     formats: Sequence[str],
     folder: Path,
-    *,
-    timeout: float = 30.0,
-    index: bool = False,
-    language: str = "en",
+    options: Options = Options(),
     store: Store | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> tuple[Entry, list[Path]]:
     """Check the theory and write its report in these formats. Returns what was found, in short, and the files.
 
-    `index` says that a list of all reports will lie beside it. What the store holds is not computed again. Raises
-    LanguageError where the file of figures beside the theory is none, and MissingTool for a format that needs one.
+    What the store holds is not computed again. Raises LanguageError where the file of figures beside the theory is
+    none, MissingTool for a format that needs one, and BadTemplate for a template of the house that asks for what is
+    not there.
     """
     store = store or Store()
     wanted(theory)
-    keys = _keys(theory, formats, timeout, index, language)
+    keys = _keys(theory, formats, options)
     with store.alone(keys["entry"]):
         kept = {name: store.get(key) for name, key in keys.items()}
         if any(data is None for data in kept.values()):
-            kept = _made(theory, formats, timeout, index, language, store, tell)
+            kept = _made(theory, formats, options, store, tell)
             if kept.pop("steady"):
                 for name, data in kept.items():
                     store.put(keys[name], data)
@@ -68,26 +78,20 @@ def _written(folder: Path, name: str, text: str, packed: bool) -> Path:
 
 
 def _made(
-    theory: Theory,
-    formats: Sequence[str],
-    timeout: float,
-    index: bool,
-    language: str,
-    store: Store,
-    tell: Callable[[str], None],
+    theory: Theory, formats: Sequence[str], options: Options, store: Store, tell: Callable[[str], None]
 ) -> dict[str, Any]:
     """The report, as the store keeps it, and whether another run would come to the same."""
-    result = check_theory(theory, timeout, progress=lambda theorem: tell(f"{theory.name}: {theorem}"))
-    evidence = _evidence(result, timeout, store, tell)
-    made = document(result, evidence, language)
+    result = check_theory(theory, options.timeout, progress=lambda theorem: tell(f"{theory.name}: {theorem}"))
+    evidence = _evidence(result, options.timeout, store, tell)
+    made = document(result, evidence, options.language)
     kept: dict[str, Any] = {"entry": plain(entry(made)), "steady": _steady(result, evidence)}
     for form in formats:
         tell(f"{theory.name}: {form}")
-        kept[form] = _rendered(made, form, index)
+        kept[form] = _rendered(made, form, options)
     return kept
 
 
-def _rendered(made: Document, form: str, index: bool) -> list[tuple[str, str, bool]]:
+def _rendered(made: Document, form: str, options: Options) -> list[tuple[str, str, bool]]:
     """The file of that format, and those that lie beside it, as `_written` takes them."""
     from derive.report.render import render
 
@@ -95,8 +99,8 @@ def _rendered(made: Document, form: str, index: bool) -> list[tuple[str, str, bo
     beside = drawings(made, figures) if figures else {}
     name = file_name(made.name, form, made.language)
     if form == "pdf":
-        return [(name, _packed(pdf(render(made, "tex"), beside)), True)]
-    text = render(made, form, index)
+        return [(name, _packed(pdf(render(made, "tex", house=options.house), beside)), True)]
+    text = render(made, form, options.index, options.house)
     return [(name, text, False), *((name, _packed(data), True) for name, data in beside.items())]
 
 
@@ -122,18 +126,26 @@ def _steady(result: TheoryResult, evidence: Evidence) -> bool:
     return not any(word in reason for reason in reasons if reason for word in _TIMES_UP)
 
 
-def _keys(theory: Theory, formats: Sequence[str], timeout: float, index: bool, language: str = "en") -> dict[str, str]:
+def _keys(theory: Theory, formats: Sequence[str], options: Options) -> dict[str, str]:
     """For each format, and for the entry in the list, the digest of all that it depends on."""
     common = {
         "texts": _texts(theory),
         "source": source_of(theory),
-        "timeout": timeout,
-        "index": index,
-        "language": language,
-        "package": digest_of_files(PACKAGE, suffixes=_OURS),
-        "templates": digest_of_files(template_dir()),
+        "timeout": options.timeout,
+        "index": options.index,
+        "language": options.language,
+        **_layout(options),
     }
     return {name: key_of(what=name, **common, **_where()) for name in ("entry", *formats)}
+
+
+def _layout(options: Options) -> dict[str, Any]:
+    """What lays a report out."""
+    return {
+        "package": digest_of_files(PACKAGE, suffixes=_OURS),
+        "templates": digest_of_files(template_dir()),
+        "house": digest_of_files.__wrapped__(options.house) if options.house else "",
+    }
 
 
 def _where() -> dict[str, Any]:
@@ -154,28 +166,22 @@ def write_report(
 ) -> tuple[Document, list[Path]]:
     """Write the report of what was checked in these formats. Returns the document and its files."""
     made = document(result, gather(result, tell), language)
-    return made, [_written(folder, *item) for form in formats for item in _rendered(made, form, False)]
+    return made, [_written(folder, *item) for form in formats for item in _rendered(made, form, Options())]
 
 
 def write_index(
-    entries: Sequence[Entry], formats: Sequence[str], folder: Path, store: Store, language: str = "en"
+    entries: Sequence[Entry], formats: Sequence[str], folder: Path, options: Options, store: Store
 ) -> list[Path]:
     """Write the lists of all reports: Markdown, and HTML where the reports are HTML."""
-    paths = [folder / file_name("index", form, language) for form in ("md", "html") if form == "md" or form in formats]
-    package, templates = digest_of_files(PACKAGE, suffixes=_OURS), digest_of_files(template_dir())
-    for path in paths:
-        form = path.suffix[1:]
-        key = key_of(
-            index=plain(tuple(entries)), form=form, language=language, package=package, templates=templates, **_where()
-        )
+    forms = [form for form in ("md", "html") if form == "md" or form in formats]
+    paths = [folder / file_name("index", form, options.language) for form in forms]
+    for form, path in zip(forms, paths, strict=True):
+        key = key_of(index=plain(tuple(entries)), form=form, language=options.language, **_layout(options), **_where())
         text = store.get(key)
         if text is None:
             from derive.report.render import render_index
 
-            text = render_index(tuple(entries), form, language)
+            text = render_index(tuple(entries), form, options.language, options.house)
             store.put(key, text)
         write_text(path, text)
     return paths
-
-
-__all__ = ["FORMATS", "MissingTool", "pdf", "report_theory", "write_index", "write_report", "write_text"]
