@@ -39,9 +39,9 @@ class Page:
     """The formulas of a page, in the order in which they were first written. Equal ones are kept once."""
 
     language: str = "en"
-    texts: dict[tuple[str, bool], str] = field(
-        default_factory=dict
-    )  # LaTeX and whether displayed: what it says in text
+    house: Path | None = None  # templates that stand for those of the package
+    # By LaTeX and whether displayed: what it says in text.
+    texts: dict[tuple[str, bool], str] = field(default_factory=dict)
     numbers: dict[tuple[str, bool], int] = field(default_factory=dict)
 
     def formula(self, latex: str, display: bool, text: str) -> Markup:
@@ -92,8 +92,8 @@ class Page:
         formulas = list(self.texts)
         more = ""
         if widgets:
-            style += asset("widgets.css")
-            scripts = (*scripts, view.script(widgets), asset("widgets.js"))
+            style += asset("widgets.css", self.house)
+            scripts = (*scripts, view.script(widgets), asset("widgets.js", self.house))
             more = _data("widget-data", view.data(widgets))
         if not formulas:
             return _assembled(self.language, body, title, style, scripts, more)

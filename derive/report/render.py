@@ -196,7 +196,7 @@ def render(document: Document, form: str, index: bool = False, house: Path | Non
     that asks for what is not there.
     """
     printer = Printer(document.notation)
-    page = Page(document.language) if form == "html" else None
+    page = Page(document.language, house) if form == "html" else None
     formulas = page.formulas(printer) if page else _formulas(FORMATS[form], printer)
     safe = Safe(FORMATS[form])
     filters = {name: formulas[name] for name in ("inline", "entry")}
@@ -270,7 +270,7 @@ def _spoken(words: Language, figure: Figure) -> str:
 
 def render_index(documents: tuple[Entry, ...], form: str = "md", code: str = "en", house: Path | None = None) -> str:
     """The list of all reports."""
-    page = Page(code)
+    page = Page(code, house)
     environment = _environment(form, code, house).overlay()
     if form == "html":
         environment.filters = environment.filters | {"label": page.label}
