@@ -98,9 +98,9 @@ def list_(as_json: bool) -> None:
     """List the catalogue: theories, theorems, statements."""
     from derive.cli_data import catalogue_data
     from derive.cli_text import catalogue_text
-    from derive.language import catalogue, load
+    from derive.language import load_catalogue
 
-    theories = [load(name) for name in catalogue()]
+    theories = load_catalogue()
     click.echo(_dumped(catalogue_data(theories)) if as_json else catalogue_text(theories))
 
 

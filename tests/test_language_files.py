@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from derive.language import LanguageError, loads
 from derive.language import load as load_theory
 from derive.language.printer import to_text
-from derive.language.source import MAX_BYTES
+from derive.language.source import MAX_BYTES, Source
 
 REJECTED = Path(__file__).parent / "rejected_files"
 X = "x: real\n"
@@ -485,3 +485,18 @@ def test_reading_a_theory_imports_nothing_heavy():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert run.stdout.strip() == "[]"
+
+
+def test_catalogue_is_read_once_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    from derive.language import catalogue, loader
+
+    seen: list[str] = []
+
+    def counted(path: Path) -> Source:
+        seen.append(path.stem)
+        return read(path)
+
+    read = loader.read
+    monkeypatch.setattr(loader, "read", counted)
+    assert [t.name for t in loader.load_catalogue()] == list(catalogue())
+    assert sorted(seen) == list(catalogue())

@@ -146,6 +146,8 @@ def parse(source: Source) -> ast.Module:
     except (ValueError, UnicodeError) as problem:
         raise source.error(Place(1, 1), f"this cannot be read: {problem}") from None
     _check_names(source)
+    if 2 * len(source.text) <= MAX_NODES:  # a part has a character of its own, unless it is a statement around one
+        return tree
     count = 0
     for node in ast.walk(tree):
         count += hasattr(node, "lineno") or isinstance(node, ast.comprehension)
