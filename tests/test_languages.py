@@ -22,7 +22,7 @@ from derive.language import catalogue, load, loads
 from derive.language.layout import theory_to_text
 from derive.language.words import FUNCTIONS
 from derive.paths import template_dir
-from derive.report import pdf, prose, words
+from derive.report import katex, pdf, prose, words
 from derive.report.document import Document, document
 from derive.report.languages import LANGUAGES, language, table
 from derive.report.pdf import MissingTool
@@ -37,7 +37,7 @@ NAMES = set(
     """SymPy NumPy derive ulp float64 float32 Spivak Calculus Leibniz Nova Methodus Graham Knuth Patashnik Concrete
     Mathematics Feller An Introduction to Probability Theory and Its Applications IX Boyd Vandenberghe Convex
     Optimization Hardy Littlewood Polya Inequalities du delta LaTeX tex assume
-    softmax sparsemax hardmax ReLU JavaScript""".split()
+    softmax sparsemax hardmax ReLU JavaScript float""".split()
 ) | set(FUNCTIONS)
 
 
@@ -116,7 +116,7 @@ def test_no_word_is_left_in_templates_and_scripts() -> None:
 def fixed_words(text: str, name: str) -> Iterator[str]:
     """The words that a template would print in any language."""
     if name.endswith(".tex.j2"):
-        text = text.replace(r"\BLOCK{", "{%").replace(r"\VAR{", "{{")
+        text = re.sub(r"\\(BLOCK|VAR)\{", "\0", text)
         text = re.sub(r"(?s)^.*?\\begin\{document\}", "", text) if r"\begin{document}" in text else text
         text = balanced(text)
         text = re.sub(r"\\(begin|end)\{\w+\*?\}|\\[A-Za-z]+\*?|\{UTF8\}\{gbsn\}|@\{\}|P\{[\d.]*", "", text)
@@ -131,11 +131,11 @@ def fixed_words(text: str, name: str) -> Iterator[str]:
 
 
 def balanced(text: str) -> str:
-    """Text without what stands between `{{` or `{%` and the brace that closes it."""
+    """Text without what stands between a zero byte and the brace that closes it."""
     kept, place = [], 0
     while place < len(text):
-        if text.startswith(("{{", "{%"), place):
-            depth, place = 1, place + 2
+        if text[place] == "\0":
+            depth, place = 1, place + 1
             while depth:
                 depth += {"{": 1, "}": -1}.get(text[place], 0)
                 place += 1
@@ -320,3 +320,12 @@ def test_chinese_pdf_compiles(tmp_path: Path) -> None:
     if program := shutil.which("pdftotext"):
         text = subprocess.run([program, str(made), "-"], capture_output=True, text=True, check=True).stdout
         assert "条定理已证明" in re.sub(r"\s", "", text) and "反例" in text
+
+
+def test_words_within_formulas_are_chinese_too() -> None:
+    text = '"""T."""\n\nx: real\ny: real\n\nassert where(x > y, x, y) == max(x, y)\n'
+    chinese = render(document(checked_text(text), language="zh"), "md")
+    assert r"\text{若 }" in chinese and r"\text{其他}" in chinese
+    assert "otherwise" not in chinese and r"\text{if " not in chinese
+    assert r"\text{otherwise}" in render(document(checked_text(text)), "md")
+    assert katex.rendered([(r"\begin{cases} x & \text{若 } x > y \\ y & \text{其他} \end{cases}", True)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -75,6 +75,7 @@ class Printer:
     """Prints terms with the symbols of one notation."""
 
     notation: Notation
+    words: Mapping[str, str] = field(default_factory=dict)  # those within formulas, in another language
     _flat: dict[tuple[Term, bool], Box] = field(default_factory=dict, compare=False, repr=False)
 
     def inline(self, term: Term) -> str:
@@ -114,6 +115,10 @@ class Printer:
             for small in (False, True):
                 if (part, small) not in self._flat:
                     self._flat[part, small] = ROWS[part.op](self, part, math.inf, small)
+
+    def said(self, words: str) -> str:
+        """Words within a formula."""
+        return rf"\text{{{self.words.get(words, words)}}}"
 
     # -- names ------------------------------------------------------------------------------------------------------
 
@@ -332,8 +337,8 @@ class Printer:
             rows.append((self.box(then, room - 3.5 - min(test.width, room / 2)), test))
             term = otherwise
         last = self.box(term, room - 8.0)
-        text = r" \\ ".join(rf"{value.text} & \text{{if }} {test.text}" for value, test in rows)
-        text = rf"\begin{{cases}} {text} \\ {last.text} & \text{{otherwise}} \end{{cases}}"
+        text = r" \\ ".join(rf"{value.text} & {self.said('if ')} {test.text}" for value, test in rows)
+        text = rf"\begin{{cases}} {text} \\ {last.text} & {self.said('otherwise')} \end{{cases}}"
         wide = max([value.width for value, _ in rows] + [last.width]) + max([t.width for _, t in rows] + [4.5]) + 3.0
         return Box(text, wide, PREFIX, OVER_SUMS, tall=True)
 
@@ -365,7 +370,7 @@ class Printer:
                 chains[-1].append(part)
             else:
                 chains.append([part])
-        return self._joined([self._chain(chain, small) for chain in chains], r"\text{ and }", room)
+        return self._joined([self._chain(chain, small) for chain in chains], self.said(" and "), room)
 
     def _chain(self, parts: list[Term], small: bool) -> Box:
         box = at_least(self.box(parts[0], small=small), RELATION)
@@ -376,7 +381,7 @@ class Printer:
 
     def alternative(self, term: Term, room: float, small: bool) -> Box:
         parts = [at_least(self.box(arg, small=small), RELATION) for arg in term.args]
-        return self._joined(parts, r"\text{ or }", room)
+        return self._joined(parts, self.said(" or "), room)
 
     def _joined(self, parts: Sequence[Box], word: str, room: float) -> Box:
         joined = [parts[0], *(replace(p, text=f"{word} {p.text}", width=p.width + 2.2) for p in parts[1:])]
@@ -386,10 +391,10 @@ class Printer:
 
     def denial(self, term: Term, room: float, small: bool) -> Box:
         inner = fence(self.box(term.args[0], room - 3.0, small))
-        return Box(rf"\text{{not }} {inner.text}", inner.width + 2.0, RELATION, tall=inner.tall)
+        return Box(f"{self.said('not ')} {inner.text}", inner.width + 2.0, RELATION, tall=inner.tall)
 
     def quantified(self, term: Term, room: float, small: bool) -> Box:
-        word = r"\text{ for all }" if term.op == "all" else r"\text{ for some }"
+        word = self.said(" for all " if term.op == "all" else " for some ")
         body, condition = term.args
         inner = at_least(self.box(body, room - 9.0, small), RELATION)
         letters = listed([self.letter(k) for k in term.bound])
@@ -397,7 +402,7 @@ class Printer:
         wide = inner.width + 4.5 + letters.width
         if condition is not TRUE:
             test = at_least(self.box(condition, small=small), RELATION)
-            text += rf" \text{{ with }} {test.text}"
+            text += f" {self.said(' with ')} {test.text}"
             wide += 2.5 + test.width
         return Box(text, wide, CONDITION, tall=inner.tall)
 
@@ -405,7 +410,7 @@ class Printer:
         return row([self.box(term.args[0], small=small), Box("= 1", 1.9)], RELATION)
 
     def truth(self, term: Term, room: float, small: bool) -> Box:
-        return Box(rf"\text{{{term.op}}}", 2.2, RELATION)
+        return Box(self.said(term.op), 2.2, RELATION)
 
 
 def _glue(before: Box, after: Box) -> str:

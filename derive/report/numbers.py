@@ -82,6 +82,16 @@ class Measured:
     def headings(self) -> tuple[str, ...]:
         return tuple(VARIANTS[variant] for variant in self.variants)
 
+    def by_dtype(self) -> list[tuple[str, list[tuple[str, ...]]]]:
+        """The errors by inputs, a table for each dtype, which has a column for each variant."""
+        width = len(self.variants)
+        dtypes = dict.fromkeys(column.partition(",")[0] for column in self.columns)
+        starts = range(1, 1 + width * len(dtypes), width)
+        return [
+            (dtype, [(row[0], *row[start : start + width]) for row in self.families])
+            for dtype, start in zip(dtypes, starts, strict=True)
+        ]
+
 
 @dataclass(frozen=True)
 class Evidence:

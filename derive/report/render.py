@@ -23,7 +23,7 @@ from derive.report.document import Document
 from derive.report.entry import Entry
 from derive.report.figures import Figure
 from derive.report.graph import graph_of, graph_of_theories
-from derive.report.languages import Language, file_name, language
+from derive.report.languages import Language, file_name, language, within_formulas
 from derive.report.latex import ROOM, Printer
 from derive.report.page import BadTemplate, Page, asset
 from derive.report.sentences import Sentences
@@ -195,7 +195,7 @@ def render(document: Document, form: str, index: bool = False, house: Path | Non
     Templates, style sheets and scripts in the folder `house` stand for those of the package. Raises BadTemplate for one
     that asks for what is not there.
     """
-    printer = Printer(document.notation)
+    printer = Printer(document.notation, within_formulas(document.language))
     page = Page(document.language, house) if form == "html" else None
     formulas = page.formulas(printer) if page else _formulas(FORMATS[form], printer)
     safe = Safe(FORMATS[form])

@@ -75,6 +75,12 @@ def language(code: str, escape: Callable[[str], Markup] = Markup.escape) -> Lang
     return Language(code, table(code), escape)
 
 
+def within_formulas(code: str) -> dict[str, str]:
+    """The words within formulas, by what they are in English."""
+    pairs = zip(table("en")["formula"].values(), table(code)["formula"].values(), strict=True)
+    return {str(english): str(own) for english, own in pairs}
+
+
 def file_name(stem: str, suffix: str, code: str = "en") -> str:
     """The name of a report's file: `softmax.html`, and `softmax.zh.html` in Chinese."""
     return f"{stem}.{suffix}" if code == "en" else f"{stem}.{code}.{suffix}"
