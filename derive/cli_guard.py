@@ -46,6 +46,7 @@ def register(group: click.Group) -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--arguments", metavar="NAMES", help="What the function takes, in its order: 's, g', say.")
 @click.option("--batch", type=click.IntRange(min=1), metavar="ROWS", help="Call with so many rows at once.")
+@click.option("--sizes", metavar="SIZES", help="The sizes that it takes, if not all: 'n=16,64 e=d', say.")
 @click.option("--inside", type=click.Choice(DTYPES), help="The dtype of intermediate results, where it is another.")
 @click.option("--flush", is_flag=True, help="Subnormal numbers may become 0.")
 @click.option("--undefined", type=click.Choice(("any", "zero", "nan")), default="any", show_default=True,

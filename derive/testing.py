@@ -38,6 +38,7 @@ def assert_implements(
     seed: int = 0,
     batch: int | None = None,
     at: Mapping[str, Any] | None = None,
+    sizes: str | Mapping[str, Any] | None = None,
     inside: str | None = None,
     flush: bool = False,
     undefined: str = "any",
@@ -56,7 +57,8 @@ def assert_implements(
     of arguments and result. `batch=3` calls with three rows at once; without it that is done only where the function
     refuses the formula's own shapes. `reduction` and `ignore_index` say what becomes of the rows; `flush` allows
     subnormal numbers to become 0; `undefined` is what has to stand where the formula has no value: any, zero or nan.
-    `at` is one input, as the message prints it. `arrays` is numpy, torch, jax or a conversion of NumPy arrays; by
+    `at` is one input, as the message prints it. `sizes` are those that the function takes, where it does not take all:
+    "n=16,64 e=d", or {"n": [16, 64], "e": "d"}. `arrays` is numpy, torch, jax or a conversion of NumPy arrays; by
     default the function's module decides.
 
     Returns the outcome. Raises ImplementationError, an AssertionError, with the whole account; ValueError for what
@@ -64,8 +66,8 @@ def assert_implements(
     """
     __tracebackhide__ = True
     outcome = examine(
-        function, formula, dtype=dtype, ulp=ulp, arguments=arguments, seed=seed, batch=batch, at=at, inside=inside,
-        flush=flush, undefined=undefined, reduction=reduction, ignore_index=ignore_index, arrays=arrays,
+        function, formula, dtype=dtype, ulp=ulp, arguments=arguments, seed=seed, batch=batch, at=at, sizes=sizes,
+        inside=inside, flush=flush, undefined=undefined, reduction=reduction, ignore_index=ignore_index, arrays=arrays,
     )  # fmt: skip
     for listener in LISTENERS:
         listener(outcome)
@@ -86,6 +88,7 @@ def examine(
     seed: int = 0,
     batch: int | None = None,
     at: Mapping[str, Any] | None = None,
+    sizes: str | Mapping[str, Any] | None = None,
     inside: str | None = None,
     flush: bool = False,
     undefined: str = "any",
@@ -101,4 +104,4 @@ def examine(
 
     name = dtype if isinstance(dtype, str) else np.dtype(dtype).name if isinstance(dtype, np.dtype | type) else dtype
     modes = Modes(name, inside, ulp, flush, undefined, reduction, ignore_index)
-    return check(function, str(formula), modes, seed, arguments, arrays, batch, at)
+    return check(function, str(formula), modes, seed, arguments, arrays, batch, at, sizes)

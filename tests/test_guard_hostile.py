@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -245,3 +247,30 @@ def test_error_of_an_exponential_far_below_zero_is_no_error() -> None:
     """exp(-1e300) is 0 however inexact the exponent, so that the other entries are known."""
     assert not examine(lambda z: 2 * softmax(z), "softmax.s", at={"z": [0.0, 1e300]}).ok
     assert examine(softmax, "softmax.s", at={"z": [0.0, 1e300]}).open == 0
+
+
+PLAIN = """
+import sys
+import numpy as np
+
+np.longdouble = np.float64  # as on Windows and on processors by ARM
+sys.path.insert(0, sys.argv[1])
+from guard_rules import SOFTMAX, NORMS, right
+from derive.testing import examine
+
+open("norms.derive", "w").write(NORMS)
+for name, formula, kernel in right("norms.derive"):
+    outcome = examine(kernel, formula)
+    assert outcome.ok and outcome.components > outcome.open, (name, outcome.finding)
+for wrong in SOFTMAX[::3]:
+    outcome = examine(wrong.kernel, wrong.formula)
+    assert not outcome.ok, wrong.name
+print(outcome.finding.expected.value.dtype)
+"""
+
+
+def test_without_extended_precision_right_functions_pass_and_wrong_ones_do_not(tmp_path: Path) -> None:
+    tests = str(Path(__file__).parent)
+    command = [sys.executable, "-W", "error", "-c", PLAIN, tests]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (run.returncode, run.stdout.strip()) == (0, "float64"), run.stderr

@@ -81,6 +81,8 @@ def test_all_modes_are_repeated(theory: Callable[..., Path]) -> None:
                  'reduction="mean"', "ignore_index=-100", "seed=5"):  # fmt: skip
         assert word in text, word
     assert again(text, kernel) == headline(outcome)
+    outcome = examine(lambda z: 2 * softmax(z), "softmax.s", sizes={"n": [8, 16]})
+    assert 'sizes="n=8,16"' in reproduce(outcome)
 
 
 def test_conversion_of_the_authors_own_is_asked_for() -> None:

@@ -240,6 +240,55 @@ def test_reductions_and_ignored_labels(theory: Callable[..., Path]) -> None:
     assert not examine(kept_all, f"{path}:grad", batch=3, reduction="mean", ignore_index=-100).ok
 
 
+def blocked(z: np.ndarray) -> np.ndarray:
+    """A function that takes multiples of 16 only."""
+    if z.shape[-1] % 16:
+        raise ValueError("n % 16")
+    return softmax(z)
+
+
+def test_functions_of_certain_sizes_are_given_these() -> None:
+    assert "ValueError: n % 16" in message(blocked, "softmax.s")
+    for sizes in ("n=16,64", {"n": [16, 64]}, {"n": 32}):
+        assert_implements(blocked, "softmax.s", sizes=sizes)
+    late = lambda z: blocked(z) * (2 if z.size > 16 else 1)  # noqa: E731
+    outcome = examine(late, "softmax.s", sizes="n=64,16,48")
+    assert outcome.finding is not None and outcome.finding.case.sizes == {"n": 48}
+    assert "sizes n=64,16,48" in message(late, "softmax.s", sizes="n=64,16,48")
+
+
+def test_axes_may_have_one_size() -> None:
+    def square(Q: Any, K: Any, V: Any) -> Any:
+        assert V.shape[1] == Q.shape[1]
+        return softmax(Q @ K.T / np.sqrt(Q.dtype.type(Q.shape[-1]))) @ V
+
+    assert not examine(square, "attention.O").ok
+    assert_implements(square, "attention.O", sizes="e=d")
+    finding = examine(lambda Q, K, V: 2 * square(Q, K, V), "attention.O", sizes="e=d n=8,16 m=n").finding
+    assert finding is not None and finding.case.sizes["e"] == finding.case.sizes["d"] == 1
+    assert finding.case.sizes["m"] == finding.case.sizes["n"] == 8
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ("q=3", "has no axis 'q'; it has m, n, d, e"),
+        ("n=0", "n has whole numbers from 1"),
+        ("n=a", "n has whole numbers from 1"),
+        ("n", "n has whole numbers from 1"),
+        ({"n": []}, "n has whole numbers from 1"),
+        ({"n": 2.5}, "n has whole numbers from 1"),
+        ("n=99999999", "n has whole numbers from 1"),
+        ("e=e", "which 'e' is not"),
+        ("e=d d=n", "name the last"),
+        (3, "sizes=3"),
+    ],
+)
+def test_sizes_that_mean_nothing_are_refused(sizes: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        assert_implements(lambda Q, K, V: V, "attention.O", sizes=sizes)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -410,91 +459,6 @@ def test_value_that_is_not_in_its_enclosure_is_a_bug_of_ours() -> None:
 def test_attention_is_within_bounds_and_one_check_is_quick(which: str) -> None:
     outcome = assert_implements(attention(which), f"attention.{which}")
     assert outcome.components > 150 and outcome.open == 0
-
-
-# -- the command -------------------------------------------------------------------------------------------------------
-
-KERNELS = """
-import numpy as np
-
-
-def softmax(z):
-    e = np.exp(z - z.max())
-    return e / e.sum()
-
-
-def wrong(z):
-    return softmax(z) * z.size
-
-
-value = 3
-"""
-
-
-@pytest.fixture
-def kernels(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A module of kernels in the current folder."""
-    (elsewhere / "own_kernels.py").write_text(KERNELS)
-    (elsewhere / "broken_kernels.py").write_text("import a_library_that_is_not_there\n")
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    for name in ("own_kernels", "broken_kernels"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    return elsewhere
-
-
-def test_command_says_within_bounds(derive: Callable[..., Any], kernels: Path) -> None:
-    run = derive("test", "own_kernels:softmax", "softmax.s", "--dtype", "float32")
-    assert run.status == 0 and run.out.startswith("within bounds: 1128 components of 19 inputs in float32")
-    assert derive("test", "own_kernels.py:softmax", "softmax.s").status == 0
-
-
-def test_command_fails_and_its_own_reproduction_does_too(derive: Callable[..., Any], kernels: Path) -> None:
-    import shlex
-
-    run = derive("test", "own_kernels:wrong", "softmax.s", "--seed", "4")
-    assert run.status == 1 and "your result is n times the formula's" in run.out
-    command = re.search(r"reproduce: (derive test .*)", run.out)
-    assert command is not None
-    again = derive(*shlex.split(command[1])[1:])
-    assert again.status == 1 and again.out.splitlines()[0] == run.out.splitlines()[0]
-
-
-def test_command_prints_json(derive: Callable[..., Any], kernels: Path) -> None:
-    run = derive("test", "own_kernels:wrong", "softmax.s", "--json")
-    found = json.loads(run.out)
-    assert (
-        run.status == 1 and found["schema"] == 1 and found["finding"]["cause"]["mistake"].startswith("your result is n")
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "words"),
-    [
-        (("own_kernels", "softmax.s"), 2, "write MODULE:FUNCTION"),
-        (("own_kernels:nothing", "softmax.s"), 2, "has no 'nothing'"),
-        (("own_kernels:value", "softmax.s"), 2, "is not a function"),
-        (("no_such_kernels:f", "softmax.s"), 2, "there is no module"),
-        (("own_kernels:softmax", "softmax.nothing"), 2, "no definition or theorem"),
-        (("own_kernels:softmax", "softmax.s", "--at", "[1"), 2, "Error"),
-        (("own_kernels:softmax", "softmaxx.s"), 3, "did you mean 'softmax'?"),
-        (("broken_kernels:f", "softmax.s"), 5, "a_library_that_is_not_there"),
-    ],
-)
-def test_command_tells_usage_from_bad_files_and_missing_libraries(
-    derive: Callable[..., Any], kernels: Path, arguments: tuple[str, ...], status: int, words: str
-) -> None:
-    run = derive("test", *arguments)
-    assert run.status == status and words in run.err
-
-
-def test_command_does_not_call_an_unproved_formula_passed(
-    derive: Callable[..., Any], kernels: Path, theory: Callable[..., Path]
-) -> None:
-    path = theory("from softmax import n, z, s\n\n\ndef wrong():\n    assert s[i] == s[i] * n / n + delta(i, i) - 1\n")
-    run = derive("test", "own_kernels:softmax", f"{path}:wrong")
-    assert run.status in (0, 4)
-    path = theory("from softmax import n, z, s\n\n\ndef false():\n    assert s[i] * n == s[i]\n", "second")
-    assert derive("test", "own_kernels:softmax", f"{path}:false").status == 1
 
 
 def test_importing_derive_testing_loads_nothing_heavy() -> None:

@@ -14,6 +14,7 @@ from derive.guard.cases import Case
 from derive.guard.expect import REDUCTIONS, UNDEFINED, Modes
 from derive.guard.target import Target
 
+MOST_SIZE = 1 << 20  # of an axis
 MOST_ROWS = 1024  # of a batch: all rows of all inputs are held at once
 
 
@@ -47,6 +48,39 @@ def _number(value: Any) -> bool:
 
 def _whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def sizes_asked(target: Target, asked: str | Mapping[str, Any] | None) -> Target:
+    """The target for a function that takes certain sizes only: "n=16,64 e=d", or the same as a mapping."""
+    if asked is None:
+        return target
+    if isinstance(asked, str):
+        pairs = [part.partition("=")[::2] for part in asked.split()]
+        asked = {axis: value if value in target.context.axes else value.split(",") for axis, value in pairs}
+    if not isinstance(asked, Mapping):
+        raise ValueError(f"sizes={asked!r}: numbers or another axis for each axis, as in 'n=16,64 e=d'")
+    found = {axis: _sizes(target, axis, value) for axis, value in asked.items()}
+    for axis, other in found.items():
+        if isinstance(other, str) and isinstance(found.get(other), str):
+            raise ValueError(f"sizes: {axis} has the size of {other}, which has that of {found[other]}: name the last")
+    return replace(target, sizes=tuple(found.items()))
+
+
+def _sizes(target: Target, axis: str, value: Any) -> tuple[int, ...] | str:
+    if axis not in target.axes:
+        raise ValueError(f"sizes: {target.name} has no axis {axis!r}; it has {', '.join(target.axes)}")
+    if isinstance(value, str):
+        if value not in target.axes or value == axis:
+            raise ValueError(f"sizes: {axis} can have the size of another axis, which {value!r} is not")
+        return value
+    try:
+        given = value if isinstance(value, list | tuple) else [value]
+        found = tuple(int(v) for v in given) if all(isinstance(v, str) or _whole(v) for v in given) else ()
+    except ValueError:
+        found = ()
+    if not found or not all(1 <= size <= MOST_SIZE for size in found):
+        raise ValueError(f"sizes: {axis} has whole numbers from 1 to {MOST_SIZE}, not {value!r}")
+    return found
 
 
 # -- one input ---------------------------------------------------------------------------------------------------------

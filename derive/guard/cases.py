@@ -139,7 +139,19 @@ def _case(
 
 
 def _sizes(target: Target, roles: Roles, family: Family) -> dict[str, int]:
-    """The family's size for the last axis of the first scores, other ones for the other axes, none equal to another."""
+    """The family's size for the last axis of the first scores, other ones for the other axes, none equal to another.
+
+    Where the function takes certain sizes only, these in turn.
+    """
+    sizes = _free_sizes(target, roles, family)
+    turn = FAMILIES.index(family) if family in FAMILIES else 0
+    for axis, allowed in target.sizes:
+        if not isinstance(allowed, str):
+            sizes[axis] = max(allowed) if family.name == "large" else allowed[turn % len(allowed)]
+    return {**sizes, **{axis: sizes[other] for axis, other in target.sizes if isinstance(other, str)}}
+
+
+def _free_sizes(target: Target, roles: Roles, family: Family) -> dict[str, int]:
     if family.size is None:
         return dict.fromkeys(target.context.axes, 3)
     main = next((a.axes[-1] for a in target.arguments if a.name in roles.scores), None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from derive.guard.asked import case_at, validate, with_ignored
+from derive.guard.asked import case_at, sizes_asked, validate, with_ignored
 from derive.guard.calling import NO_FLOAT64, BadCall, Call, Function, as_array, loaded_libraries, prepare_call
 from derive.guard.cases import Case, cases
 from derive.guard.causes import Cause, cause
@@ -71,6 +71,7 @@ def check(
     arrays: Any = None,
     batch: int | None = None,
     at: Mapping[str, Any] | None = None,
+    sizes: str | Mapping[str, Any] | None = None,
     folder: Any = None,
 ) -> Outcome:
     """Hold the function against the named quantity.
@@ -82,7 +83,7 @@ def check(
     validate(modes, batch, seed)
     target = name if isinstance(name, Target) else resolve(name, folder)
     call = prepare_call(function, target, arguments, arrays)
-    target = target.with_arguments(call.names)
+    target = sizes_asked(target.with_arguments(call.names), sizes)
     call, batch = _fitting(call, target, modes, seed, batch, at)
     _require_dtype(call, modes)
     chosen = _chosen(target, modes, seed, batch, at)

@@ -13,7 +13,7 @@ import numpy as np
 from derive.evidence.measure import shortest
 from derive.guard.check import Outcome, ulps
 from derive.guard.compare import Finding, allowance
-from derive.guard.reproduce import at, reproduce
+from derive.guard.reproduce import at, reproduce, sizes_text
 from derive.guard.running import Wide
 from derive.language.errors import printable
 
@@ -189,7 +189,7 @@ def _listed(array: np.ndarray, show: Any) -> str:
 
 
 def _modes(o: Outcome) -> str:
-    said = o.modes.spoken()
+    said = o.modes.spoken() + ([f"sizes {sizes_text(o.target)}"] if o.target.sizes else [])
     return f"; modes: {', '.join(said)}" if said else ""
 
 

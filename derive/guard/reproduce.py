@@ -106,6 +106,14 @@ def _formula(o: Outcome) -> str:
     return name
 
 
+def sizes_text(target: Target) -> str:
+    """The sizes that the function takes, as they are asked for."""
+    return " ".join(
+        f"{axis}={allowed if isinstance(allowed, str) else ','.join(map(str, allowed))}"
+        for axis, allowed in target.sizes
+    )
+
+
 def _options(o: Outcome) -> dict[str, Any]:
     """The options of the check that are not the ordinary ones, by the names they have in Python."""
     m, finding, call = o.modes, o.finding, o.call
@@ -118,6 +126,7 @@ def _options(o: Outcome) -> dict[str, Any]:
     arrays = call.library if call.library != "numpy" else None
     found = {
         "dtype": m.dtype, "seed": o.seed, "ulp": m.ulp, "inside": m.inside, "batch": rows,
+        "sizes": sizes_text(o.target) or None,
         "reduction": m.reduction if m.reduction != "none" else None, "ignore_index": m.ignore_index,
         "undefined": m.undefined if m.undefined != "any" else None, "flush": m.flush or None,
         "arguments": ", ".join(call.names) if not call.by_name and call.names != declared else None,

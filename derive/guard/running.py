@@ -3,7 +3,8 @@
 Every operation adds its rounding to what its operands bring along: a sum of N terms, in any order, (N - 1) u times the
 sum of sizes, a product or quotient one u, an elementary function a few. So the bound of a quantity is componentwise,
 and made of the dtype, the sizes and the condition of the formula at the input: nothing in it is chosen for a quantity.
-Values are kept in extended precision, whose own error is the same bound with a smaller u.
+Values are kept in extended precision, whose own error is the same bound with a smaller u; where NumPy has none, in
+float64, whose error is added to what a function of float64 may be off by.
 
 Where a bound is infinite the formula promises nothing (an intermediate result overflows, a denominator is not told from
 zero); where it is nan the formula itself has no value.
@@ -26,6 +27,7 @@ from derive.term import TRUE, Term
 
 Wide = np.longdouble
 LEEWAY = 2  # an equal form may round once more wherever the formula rounds: exp(x - m - log Z) for exp(x - m)/Z, say
+OWN = Wide(2) ** -(np.finfo(Wide).nmant + 1)  # the unit roundoff of the values themselves
 SPACE = 4_000_000  # entries of one intermediate array
 
 
@@ -82,7 +84,8 @@ class Evaluator:
         self.context, self.sizes, self.fixed = context, sizes, dict(fixed)
         self.unit = Wide(2) ** -form.precision
         self.normal = Wide(2) ** form.least
-        self.least = self.normal if flush else Wide(2) ** (form.least - form.precision)
+        rounding = max(Wide(2) ** (form.least - form.precision), np.finfo(Wide).smallest_subnormal)
+        self.least = self.normal if flush else rounding
         self.top = (2 - Wide(2) ** (1 - form.precision)) * Wide(2) ** form.greatest
         self.precision, self.flush = form.precision, flush
         self.arrays = {name: self._stored(array) for name, array in arrays.items()}
@@ -137,7 +140,7 @@ class Evaluator:
         value, error = (
             np.broadcast_to(spread_out(a, found.letters, letters), shape) for a in (found.value, found.error)
         )
-        return value, LEEWAY * error + self.unit * np.abs(value) + self.least
+        return value, (LEEWAY + OWN / self.unit) * error + self.unit * np.abs(value) + self.least
 
     # -- what the rows use --
 

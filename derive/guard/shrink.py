@@ -30,7 +30,7 @@ def shrunk(finding: Finding, target: Target, fails: Fails) -> Finding:
             left -= 1
             if left < 0 or time.monotonic() > until:
                 return best
-            if not all(admitted(target.quantity.context, row) for row in case.rows):
+            if not target.allows(case.sizes) or not all(admitted(target.quantity.context, row) for row in case.rows):
                 continue
             found = fails(case)
             if found is not None and found.kind == finding.kind:
@@ -46,12 +46,16 @@ def simpler(case: Case, target: Target) -> Iterator[Case]:
     if len(case.rows) > 1:
         yield from (replace(case, rows=(row,)) for row in case.rows)
     for axis in target.axes:
-        for size in (1, 2, 3, case.sizes[axis] // 2, case.sizes[axis] - 1):
+        allowed = dict(target.sizes).get(axis, ())
+        known = sorted(allowed) if not isinstance(allowed, str) else []
+        for size in known or (1, 2, 3, case.sizes[axis] // 2, case.sizes[axis] - 1):
             if 1 <= size < case.sizes[axis]:
                 for start in dict.fromkeys((0, case.sizes[axis] - size)):
-                    cut = [_cut(row, target, axis, start, size) for row in case.rows]
-                    if all(cut):
-                        yield replace(case, rows=tuple(row for row in cut if row is not None))
+                    rows: list[Inputs | None] = list(case.rows)
+                    for own in target.together(axis):
+                        rows = [row and _cut(row, target, own, start, size) for row in rows]
+                    if all(rows) and target.together(axis):
+                        yield replace(case, rows=tuple(row for row in rows if row is not None))
     for number, row in enumerate(case.rows):
         for new in _plainer(row):
             yield replace(case, rows=(*case.rows[:number], new, *case.rows[number + 1 :]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -45,6 +45,7 @@ class Target:
     verdict: str | None
     plain_numpy: Compiled
     handed: tuple[str, ...] = ()  # definitions that the function is given, rounded to the dtype
+    sizes: tuple[tuple[str, tuple[int, ...] | str], ...] = ()  # that axes may have, or another axis that has the same
 
     @property
     def letters(self) -> tuple[Term, ...]:
@@ -77,6 +78,20 @@ class Target:
         extra = tuple(Argument(d.name, d.name, d.kind, d.axes, d.over) for d in more)
         handed = tuple(n for n in names if n in self.context.definitions)
         return replace(self, arguments=self.arguments + extra, handed=handed) if extra or handed else self
+
+    def allows(self, sizes: Mapping[str, int]) -> bool:
+        """Whether the function takes these sizes of the axes."""
+        return all(
+            sizes[axis] == sizes[allowed] if isinstance(allowed, str) else sizes[axis] in allowed
+            for axis, allowed in self.sizes
+            if axis in sizes
+        )
+
+    def together(self, axis: str) -> tuple[str, ...]:
+        """The axis and those that have its size; none where it has that of another one."""
+        if any(a == axis and isinstance(allowed, str) for a, allowed in self.sizes):
+            return ()
+        return (axis, *(a for a, allowed in self.sizes if allowed == axis))
 
     @property
     def definitions(self) -> tuple[str, ...]:
