@@ -28,6 +28,7 @@ from derive.term import (
     TRUE,
     Term,
     add,
+    alike,
     both,
     cmp,
     div,
@@ -164,6 +165,22 @@ def _ratio(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
         return None  # where the exponents are rounded there is no digit to keep
     top = scaled(term.args[0], below.peak, definitions, inner)
     return div(unmasked(top, below.rest.args[1]), below.total) if top else None
+
+
+def _quotient(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
+    """An entry of a softmax over another one of the same: the sum cancels, and neither can vanish."""
+    below = weight(term.args[1], definitions, inner) if term.op == "div" else None
+    if below is None:
+        return None
+    top = opened(term.args[0], definitions)
+    factors = (term.args[0],) if top.op == "div" else top.args if top.op == "mul" else ()
+    for at, factor in enumerate(factors):
+        above = weight(factor, definitions, inner)
+        if above and alike(above.apart.rest, below.apart.rest):
+            v, w = (inner(opened(opened(t, definitions).args[0], definitions).args[0]) for t in (factor, term.args[1]))
+            rest = [inner(f) for p, f in enumerate(factors) if p != at]
+            return mul(*rest, fn("exp", sub(v, w))) if rest else fn("exp", sub(v, w))
+    return None
 
 
 def _remainder(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
@@ -339,6 +356,7 @@ def _row(name: str, formula: str, theorem: str, apply: Callable[[Term, Definitio
 
 
 SUMS: tuple[Rewrite, ...] = (
+    _row("quotient", "(exp(v)/sum(exp(u)))/(exp(w)/sum(exp(u))) = exp(v - w)", "quotient", _quotient),
     _row("remainder", "s - y = (exp(v - m)*(1 - y) - y*others)/(1 + rest)", "remainder", _remainder),
     _row("log of a ratio", "log(exp(v)/sum(exp(u))) = (v - m) - log1p(rest)", "log_of_ratio", _log_of_ratio),
     _row("difference", "v - log(sum(exp(u))) = (v - m) - log1p(rest)", "difference_from_log_of_sum", _difference),

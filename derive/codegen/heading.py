@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from derive.codegen.prepare import reachable
@@ -14,8 +15,11 @@ if TYPE_CHECKING:
     from derive.codegen.source import Argument, Plan
 
 
-def heading(plan: Plan, batch: bool = True) -> list[str]:
-    """The lines, not escaped for any language; `batch` says that leading axes of the arguments broadcast."""
+def heading(plan: Plan, batch: bool = True, stated: Iterable[str] = ()) -> list[str]:
+    """The lines, not escaped for any language; `stated` are more of them.
+
+    `batch` says that leading axes of the arguments broadcast.
+    """
     q = plan.quantity
     own = {t.value for t in (q.term.args if q.parts else (q.term,)) if t.op == "def"}
     shown = [d for d in reachable(q.term, q.context) if d.name not in own]
@@ -28,6 +32,7 @@ def heading(plan: Plan, batch: bool = True) -> list[str]:
         [f"{a.parameter}: {_described(a)}" for a in plan.arguments]
         + (["Leading axes of the arguments are batch axes and broadcast."] if arrays and batch else []),
         [f"Stable form: {r.formula}" for r in plan.rewrites],
+        list(stated),
         [line for note in q.notes for line in _wrapped(note)],
     ]
     return [line for part in parts if part for line in ("", *part)][1:]
@@ -65,3 +70,21 @@ def _described(a: Argument) -> str:
     if a.kind == "size":
         return "the size of the axis"
     return f"index[{a.over}]{axes}" if a.kind == "index" else f"{a.kind}{axes}"
+
+
+def accuracy(plan: Plan) -> list[str]:
+    """The stated bound of the plan's NumPy code in lines; none where the analysis does not cover it."""
+    from derive.codegen.bounds import NoBound, bound_of
+
+    try:
+        bound = bound_of(plan)
+    except NoBound:
+        return []
+    if bound.exact:
+        return []
+    shown = bound.spoken()
+    if len(shown) > 300:
+        shown = f"({bound.count}) u times the formula with the sizes of all terms added"
+    return _wrapped(
+        f"Off by at most {shown}, u = 2**-53, where nothing underflows; narrower dtypes are rounded once more."
+    )

@@ -10,7 +10,7 @@ from typing import Any
 from derive.codegen.dialect import NUMPY, RESERVED, Dialect
 from derive.codegen.emit import Emitter
 from derive.codegen.forms import Form, form_of
-from derive.codegen.heading import heading, printable
+from derive.codegen.heading import accuracy, heading, printable
 from derive.codegen.ops import NARROW
 from derive.codegen.prepare import prepared, reachable
 from derive.codegen.stable import Rewrite, stabilised
@@ -107,7 +107,7 @@ class Quantity:
         computed in float64 and rounded once, or, where not `wide`, in themselves.
         """
         plan = self.plan(stable)
-        source = _Writer(plan, NUMPY, wide).module(heading(plan))
+        source = _Writer(plan, NUMPY, wide).module(heading(plan, stated=accuracy(plan) if wide else ()))
         function = _function(source, self.name)
         return Compiled(self.name, plan.formula, source, plan.arguments, self.letters, plan.rewrites, function)
 

@@ -31,6 +31,8 @@ VARIANTS = {
     "mean": "centred on the mean",
     "accurate": "digits kept",
 }
+LONGEST_SIZE = 160  # of the formula that a bound is proportional to, if it is to be shown
+MOST_ENTRIES = 24  # of an input that is shown
 _PLAIN = ("def", "num", "size", "var", "const", "index")  # right sides that are no formula of their own
 
 
@@ -67,30 +69,32 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Stated:
+    """A bound as text: so many roundings of a size, which is None where it is too long; and the share met of it."""
+
+    count: str
+    size: str | None
+    own: bool
+    met: str
+
+
+@dataclass(frozen=True)
 class Measured:
-    """The errors of one quantity: its worst in each dtype, and family by family, for each variant side by side."""
+    """The errors of one quantity: the worst of each form in each dtype, and of each form by inputs, side by side."""
 
     name: str
     formula: str
     variants: tuple[str, ...]
-    summary: tuple[tuple[str, ...], ...]  # a row for each dtype: name, dtype, and for each variant its worst error
+    dtypes: tuple[str, ...]
+    summary: tuple[tuple[str, ...], ...]  # a row for each form: quantity, form, and in each dtype its worst error
     families: tuple[tuple[str, ...], ...]  # a row for each kind of inputs: its name, and the error in each column
-    columns: tuple[str, ...]  # of the errors by inputs: dtypes, and variants within
+    columns: tuple[str, ...]  # of the errors by inputs: forms in float64, and the last one in the other dtypes
     worst: tuple[Worst, ...]
     points: tuple[Point, ...] = ()
+    stated: Stated | None = None
 
     def headings(self) -> tuple[str, ...]:
         return tuple(VARIANTS[variant] for variant in self.variants)
-
-    def by_dtype(self) -> list[tuple[str, list[tuple[str, ...]]]]:
-        """The errors by inputs, a table for each dtype, which has a column for each variant."""
-        width = len(self.variants)
-        dtypes = dict.fromkeys(column.partition(",")[0] for column in self.columns)
-        starts = range(1, 1 + width * len(dtypes), width)
-        return [
-            (dtype, [(row[0], *row[start : start + width]) for row in self.families])
-            for dtype, start in zip(dtypes, starts, strict=True)
-        ]
 
 
 @dataclass(frozen=True)
@@ -111,11 +115,11 @@ class Evidence:
         """How many claims SymPy derived again, and how many it confirmed."""
         return len(self.agreement), sum(a.agrees is True for a in self.agreement.values())
 
-    def by_variants(self) -> list[list[Measured]]:
-        """The measured quantities, those with the same variants together."""
+    def by_dtypes(self) -> list[list[Measured]]:
+        """The measured quantities, those in the same dtypes together."""
         groups: dict[tuple[str, ...], list[Measured]] = {}
         for item in self.measured:
-            groups.setdefault(item.variants, []).append(item)
+            groups.setdefault(item.dtypes, []).append(item)
         return [groups[key] for key in sorted(groups, key=len, reverse=True)]
 
 
@@ -171,7 +175,8 @@ def gather(result: TheoryResult, tell: Callable[[str], None] = lambda _: None) -
             continue
         opinions += found.opinions
         if found.rows:
-            measured.append(_measured(name, found))
+            known = _stated(theory, name) if name in theory.definitions else None
+            measured.append(_measured(name, found, known))
     tell(f"{theory.name}: figures")
     drawn, left_out = figures(result, measured, SEED)
     return Evidence(
@@ -205,24 +210,42 @@ def module(codes: Iterable[Compiled]) -> str:
 # -- measurements -----------------------------------------------------------------------------------------------------
 
 
-def _measured(name: str, found: Measurement) -> Measured:
+def _measured(name: str, found: Measurement, stated: Stated | None) -> Measured:
     dtypes = tuple(dict.fromkeys(row.dtype for row in found.rows))
     families = dict.fromkeys(row.family for row in found.rows)
     by_place = {(row.variant, row.dtype, row.family): row for row in found.rows}
-    columns = [(variant, dtype) for dtype in dtypes for variant in found.variants]
+    best = found.variants[-1]
+    columns = [*((v, dtypes[0]) for v in found.variants), *((best, dtype) for dtype in dtypes[1:])]
     return Measured(
         name=name,
         formula=found.formula,
         variants=found.variants,
-        summary=tuple((name, d, *(_summary(found.worst(v, d)) for v in found.variants)) for d in dtypes),
+        dtypes=dtypes,
+        summary=tuple((name, VARIANTS[v], *(_summary(found.worst(v, d)) for d in dtypes)) for v in found.variants),
         families=tuple((family, *(_cell(by_place.get((v, d, family))) for v, d in columns)) for family in families),
         columns=tuple(f"{dtype}, {VARIANTS[variant]}" for variant, dtype in columns),
-        worst=tuple(worst for variant, dtype in columns for worst in _worst(found.worst(variant, dtype))),
+        worst=tuple(worst for dtype in dtypes for worst in _worst(found.worst(best, dtype))),
+        stated=stated,
         points=tuple(
             Point(VARIANTS[r.variant], r.dtype, r.family, None if r.overflow else float(f"{r.max_ulp:.4g}"))
             for r in found.rows
         ),
     )
+
+
+def _stated(theory: Theory, name: str) -> Stated | None:
+    """The bound of the code, None where the analysis does not cover it."""
+    from derive.codegen import CodegenError, quantity
+    from derive.evidence.bounded import share
+    from derive.language.printer import to_text
+
+    try:
+        found = share(quantity(theory, name))
+    except CodegenError:
+        return None
+    size = to_text(found.bound.size)
+    met = f"{100 * found.most:.0f} %" if found.most >= 0.01 else "under 1 %"
+    return Stated(str(found.bound.count), size if len(size) <= LONGEST_SIZE else None, found.bound.own, met)
 
 
 def _summary(row: Row) -> str:
@@ -258,11 +281,23 @@ def _worst(row: Row) -> Iterable[Worst]:
         variant=VARIANTS[row.variant],
         dtype=row.dtype,
         error=ulps(row.max_ulp),
-        inputs=tuple((name, _listed(value)) for name, value in worst.inputs.items()),
+        inputs=tuple(
+            (name, f"{_listed(value)} = {_listed(worst.inputs_hex[name])}" if _small(value) else "")
+            for name, value in worst.inputs.items()
+        ),
         place=", ".join(str(p) for p in worst.place),
-        computed=worst.computed,
-        true=worst.true,
+        computed=f"{worst.computed} = {worst.computed_hex}",
+        true=f"{worst.true} = {worst.true_hex}",
     )
+
+
+def _small(value: object) -> bool:
+    """Whether an input is short enough to be read."""
+    return _entries(value) <= MOST_ENTRIES
+
+
+def _entries(value: object) -> int:
+    return sum(map(_entries, value)) if isinstance(value, list) else 1
 
 
 def _listed(value: object) -> str:

@@ -169,8 +169,18 @@ class Sentences:
             computed=worst.computed,
             true=worst.true,
         )
-        inputs = [entry(name) + Markup(" = ") + self.words.escape(value) for name, value in worst.inputs]
+        shown = [(name, value) for name, value in worst.inputs if value]
+        inputs = [entry(name) + Markup(" = ") + self.words.escape(value) for name, value in shown]
         return say("numbers.error_for" if inputs else "numbers.error_end", error=text, inputs=self.words.joined(inputs))
+
+    def stated(self, item: Measured) -> Markup:
+        """The bound of a quantity's code, and what of it was met."""
+        say, bound = self.words.say, item.stated
+        assert bound is not None
+        key = "bound_own" if bound.own else "bound_of" if bound.size else "bound_long"
+        size = {"size": self.code(bound.size)} if key == "bound_of" else {}
+        text = say(f"numbers.{key}", name=self.code(item.name), count=self.code(bound.count), **size)
+        return say("numbers.met", bound=text, share=bound.met)
 
     def footing(self, item: TheoremView) -> Markup:
         """What a theorem assumes, where it holds and what it rests on."""

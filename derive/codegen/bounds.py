@@ -1,0 +1,459 @@
+"""How far generated code can be off: a rounding-error analysis of the operations that are written, to first order.
+
+Each part of a formula gets a number of roundings k and a size M, a formula itself, with |computed - true| <= k u M,
+where u is the unit roundoff and nothing underflows. An operation adds its own roundings to those of what it is made of.
+Where the size is the part's own, the bound is relative; where parts of either sign are added, it is the sum of their
+sizes, which is what cancels. Sums of N terms count N - 1 roundings, in whatever order they are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from derive.codegen.accurate import at_place, exact_difference
+from derive.codegen.value import CodegenError
+from derive.kernel.normal import Normal
+from derive.kernel.signs import NEG, POS, ZERO, sign
+from derive.language.printer import to_text
+from derive.term import (
+    ONE,
+    TRUE,
+    Term,
+    add,
+    alike,
+    div,
+    fn,
+    mul,
+    neg,
+    num,
+    over,
+    power,
+    rebuild,
+    rename_bound,
+    substitute,
+    where,
+)
+
+if TYPE_CHECKING:
+    from derive.codegen.source import Plan
+
+TWO = num(2)
+
+
+@dataclass(frozen=True)
+class Count:
+    """A number of roundings: so many, and for each axis so many times its size less one."""
+
+    fixed: int = 0
+    along: tuple[tuple[str, int], ...] = ()
+
+    def __add__(self, other: Count | int) -> Count:
+        if isinstance(other, int):
+            return Count(self.fixed + other, self.along)
+        sums = dict(self.along)
+        for axis, times in other.along:
+            sums[axis] = sums.get(axis, 0) + times
+        return Count(self.fixed + other.fixed, tuple(sorted(sums.items())))
+
+    def times(self, number: int) -> Count:
+        return Count(self.fixed * number, tuple((axis, k * number) for axis, k in self.along))
+
+    def most(self, other: Count) -> Count:
+        """A count that is at least both."""
+        theirs, mine = dict(other.along), dict(self.along)
+        along = {axis: max(mine.get(axis, 0), theirs.get(axis, 0)) for axis in sorted({*mine, *theirs})}
+        return Count(max(self.fixed, other.fixed), tuple(along.items()))
+
+    def at(self, sizes: dict[str, int]) -> int:
+        """The number at these sizes."""
+        return self.fixed + sum(times * (sizes[axis] - 1) for axis, times in self.along)
+
+    def __str__(self) -> str:
+        """In the formula language, as a sum."""
+        fixed = self.fixed - sum(times for _, times in self.along)
+        parts = [f"{'' if times == 1 else f'{times}*'}{axis}" for axis, times in self.along]
+        text = " + ".join(parts) or str(fixed)
+        return text if not parts or not fixed else f"{text} {'+' if fixed > 0 else '-'} {abs(fixed)}"
+
+
+NONE = Count()
+
+
+@dataclass(frozen=True)
+class Bound:
+    """At most `count` roundings of the `size`; `own` where that is the part's own, up to its sign."""
+
+    count: Count
+    size: Term
+    own: bool = True
+
+    @property
+    def exact(self) -> bool:
+        return self.count == NONE
+
+    def spoken(self, term: str = "") -> str:
+        """The bound in words, u the unit roundoff."""
+        if self.exact:
+            return "exact"
+        count = str(self.count)
+        factor = f"({count})" if " " in count else count
+        return f"{factor} u relative to each entry" if self.own else f"{factor} u {_factor(self.size)}"
+
+
+def _factor(size: Term) -> str:
+    text = to_text(size)
+    return f"({text})" if size.op in ("add", "neg") else text
+
+
+# Roundings of a function, an ulp being two: what NumPy's functions and our snippets stay within in float64.
+FUNCTIONS = {"exp": 2, "log": 2, "log1p": 2, "expm1": 2, "sqrt": 1, "abs": 0, "sign": 0, "relu": 0, "sigmoid": 5}
+FUNCTIONS |= {"softplus": 6, "sin": 4, "cos": 4, "tan": 4, "sinh": 4, "cosh": 4, "tanh": 4, "atan": 4, "erf": 12}
+FUNCTIONS |= {"lgamma": 64, "digamma": 32, "trigamma": 32}
+
+
+class NoBound(CodegenError):
+    """The analysis does not cover a part; the message names it."""
+
+
+@dataclass
+class Analysis:
+    """The bounds of the parts of one plan; `stored` are parts that count as numbers that are given."""
+
+    plan: Plan
+    corrected: bool
+    normal: Normal = field(init=False)
+    known: dict[Term, Bound] = field(default_factory=dict)
+    stored: tuple[Term, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.normal = Normal(self.plan.context)
+
+    def bound(self, term: Term) -> Bound:
+        """The bound of a part. Raises NoBound."""
+        if any(alike(term, c) for c in self.stored):
+            return Bound(NONE, self.positive(term))
+        key = term
+        if self.stored or key not in self.known:
+            row = ROWS.get(term.op)
+            if row is None:
+                raise NoBound(f"no bound is stated for {term.op}")
+            found = row(self, term)
+            if self.stored:
+                return found
+            self.known[key] = found
+        return self.known[key]
+
+    def signs(self, term: Term) -> int:
+        """Which signs the term can have."""
+        return NEG | ZERO if _below_maximum(term) else sign(self.normal, term)
+
+    def positive(self, term: Term) -> Term:
+        """The size of the term: itself, negated, or its absolute value, as its sign is known."""
+        if term.op == "neg":
+            return self.positive(term.args[0])
+        signs = self.signs(term)
+        if not signs & NEG:
+            return term
+        return neg(term) if not signs & POS else fn("abs", term)
+
+    def relative(self, term: Term, count: Count) -> Bound:
+        return Bound(count, self.positive(term))
+
+
+def _below_maximum(term: Term) -> bool:
+    """Whether it is one of several numbers less the largest of them."""
+    if term.op != "add" or len(term.args) != 2 or term.args[1].op != "neg" or term.args[1].args[0].op != "max":
+        return False
+    largest = term.args[1].args[0]
+    plain = largest.args[1] is TRUE and len(largest.bound) == 1
+    return plain and at_place(largest.args[0], term.args[0], largest.bound[0]) is not None
+
+
+def bound_of(plan: Plan, corrected: bool = True) -> Bound:
+    """The bound of what a plan computes. Raises NoBound where a part is not covered."""
+    if plan.term.op == "list":
+        raise NoBound("no bound is stated for several results at once")
+    found = Analysis(plan, corrected and plan.form.corrected).bound(plan.term)
+    return Bound(found.count + 1, found.size, found.own) if found.exact and not found.own else found
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+Row = Callable[[Analysis, Term], Bound]
+
+
+def _given(a: Analysis, term: Term) -> Bound:
+    return a.relative(term, NONE)
+
+
+def _num(a: Analysis, term: Term) -> Bound:
+    value: Fraction = abs(term.value)
+    top, bottom = value.numerator, value.denominator
+    odd = top // (top & -top) if top else 0
+    stored = bottom & (bottom - 1) == 0 and odd.bit_length() <= 8  # in every format
+    return a.relative(term, NONE if stored else Count(1))
+
+
+def _def(a: Analysis, term: Term) -> Bound:
+    definition = a.plan.context.definitions[term.value]
+    found = a.bound(definition.body)
+    if found.own:
+        return a.relative(term, found.count)
+    return Bound(found.count, substitute(found.size, dict(zip(definition.letters, term.args, strict=True))), False)
+
+
+def _add(a: Analysis, term: Term) -> Bound:
+    centre = _centre(term)
+    return _summed(Analysis(a.plan, a.corrected, stored=(*a.stored, centre)) if centre else a, term.args)
+
+
+def _summed(a: Analysis, parts: tuple[Term, ...]) -> Bound:
+    """A sum from left to right: an exact difference has one rounding, parts of one sign cancel nothing."""
+    whole, found = parts[0], a.bound(parts[0])
+    for part in parts[1:]:
+        before, new, whole = whole, a.bound(part), add(whole, part)
+        count = found.count.most(new.count) + 1
+        signs = (a.signs(before), a.signs(part))
+        together = all(not s & NEG for s in signs) or all(not s & POS for s in signs)
+        if (found.exact and new.exact) or (together and found.own and new.own):
+            found = a.relative(whole, count)
+        else:
+            found = Bound(count, add(found.size, new.size), False)
+    return found
+
+
+def _centre(term: Term) -> Term | None:
+    """c in x - c - sum(w*(y - c))/Z: the same number both times, so that it does not matter how it was computed."""
+    taken = [t.args[0] for t in term.args if t.op == "neg"]
+    for c in taken:
+        for total in taken:
+            total = total.args[0] if total.op == "div" else total
+            body = total.args[0] if total.op == "sum" else total
+            gaps = [f for f in (body.args if body.op == "mul" else (body,)) if f.op == "add"]
+            if total.op == "sum" and any(t.op == "neg" and alike(t.args[0], c) for f in gaps for t in f.args):
+                return c
+    return None
+
+
+def _neg(a: Analysis, term: Term) -> Bound:
+    found = a.bound(term.args[0])
+    return a.relative(term, found.count) if found.own else found
+
+
+def _mul(a: Analysis, term: Term) -> Bound:
+    parts = [a.bound(t) for t in term.args]
+    own = sum(t is not ONE for t in term.args) - 1
+    return _product(a, term, list(term.args), parts, own)
+
+
+def _product(a: Analysis, term: Term, factors: list[Term], parts: list[Bound], roundings: int) -> Bound:
+    """The bound of a product of these factors: the size of each that cancels, times the others themselves."""
+    count = Count(roundings)
+    for part in parts:
+        count = count + (part.count if part.own else NONE)
+    loose = [p for p, part in enumerate(parts) if not part.own]
+    if not loose:
+        return a.relative(term, count)
+    most = parts[loose[0]].count
+    for p in loose[1:]:
+        most = most.most(parts[p].count)
+    sizes = [mul(*(parts[q].size if q == p else a.positive(f) for q, f in enumerate(factors))) for p in loose]
+    return Bound(count + most, add(*sizes) if len(sizes) > 1 else sizes[0], False)
+
+
+def _div(a: Analysis, term: Term) -> Bound:
+    top, bottom = term.args
+    above, below = a.bound(top), a.bound(bottom)
+    if above.own and below.own:
+        return a.relative(term, above.count + below.count + 1)
+    if below.own:
+        return Bound(above.count + below.count + 1, div(above.size, below.size), False)
+    moved = div(mul(a.positive(top), below.size), power(bottom, TWO))
+    if above.own:
+        return Bound(above.count + below.count + 1, moved, False)
+    return Bound(above.count.most(below.count) + 1, add(div(above.size, a.positive(bottom)), moved), False)
+
+
+def _pow(a: Analysis, term: Term) -> Bound:
+    base, exponent = term.args
+    value = -exponent.args[0].value if exponent.op == "neg" and exponent.args[0].op == "num" else exponent.value
+    if exponent.op not in ("num", "neg") or not isinstance(value, Fraction):
+        raise NoBound(f"no bound is stated for a power that varies: {to_text(term)}")
+    found = a.bound(base)
+    if value == Fraction(1, 2):
+        return _root(a, term, found)
+    times = max(1, -(-abs(value.numerator) // value.denominator))
+    own = 2 * times if value.denominator == 1 else 4
+    if found.own:
+        return a.relative(term, found.count.times(times) + own)
+    if value.denominator != 1 or value < 0:
+        raise NoBound(f"no bound is stated for a power of a sum that cancels: {to_text(term)}")
+    return Bound(found.count.times(times) + own, power(found.size, exponent), False)
+
+
+def _root(a: Analysis, term: Term, found: Bound) -> Bound:
+    if not found.own:
+        raise NoBound(f"no bound is stated for a root of a sum that cancels: {to_text(term)}")
+    return a.relative(term, found.count + 1)
+
+
+def _fn(a: Analysis, term: Term) -> Bound:
+    name, x = term.value, term.args[0]
+    if name in ("max", "min"):
+        parts = [a.bound(t) for t in term.args]
+        if all(p.exact for p in parts):
+            return a.relative(term, NONE)
+        return Bound(parts[0].count.most(parts[1].count), add(*(p.size for p in parts)), False)
+    if name == "exp" and a.corrected and exact_difference(x, a.plan.context.definitions):
+        return a.relative(term, Count(3))
+    found, own = a.bound(x), Count(FUNCTIONS[name])
+    if found.exact:
+        return a.relative(term, own)
+    row = CONDITIONS.get(name)
+    if row is None:
+        raise NoBound(f"no bound is stated for {name} of what is rounded: {to_text(term)}")
+    return row(a, term, found, own)
+
+
+Condition = Callable[[Analysis, Term, Bound, Count], Bound]
+
+
+def _with(share: Callable[[Term, Term], Term]) -> Condition:
+    """A function whose value moves by `share(x, size)` for each unit of its argument's bound."""
+
+    def row(a: Analysis, term: Term, found: Bound, own: Count) -> Bound:
+        moved = share(term.args[0], found.size)
+        return Bound(found.count.most(own), add(a.positive(term), moved), False)
+
+    return row
+
+
+def _log(a: Analysis, term: Term, found: Bound, own: Count) -> Bound:
+    x = term.args[0]
+    moved = ONE if found.own else div(found.size, x)
+    return Bound(found.count.most(own), add(a.positive(term), moved), False)
+
+
+def _log1p(a: Analysis, term: Term, found: Bound, own: Count) -> Bound:
+    x = term.args[0]
+    if found.own and not a.signs(x) & NEG:
+        return a.relative(term, found.count + own)  # x/((1 + x) log1p(x)) is at most 1
+    return Bound(found.count.most(own), add(a.positive(term), div(found.size, add(ONE, x))), False)
+
+
+def _linear(a: Analysis, term: Term, found: Bound, own: Count) -> Bound:
+    return a.relative(term, found.count) if found.own else Bound(found.count, found.size, False)
+
+
+CONDITIONS: dict[str, Condition] = {
+    "exp": lambda a, term, found, own: Bound(found.count.most(own), mul(term, add(ONE, found.size)), False),
+    "expm1": _with(lambda x, size: mul(fn("exp", x), size)),
+    "log": _log,
+    "log1p": _log1p,
+    "sqrt": lambda a, term, found, own: _root(a, term, found),
+    "abs": _linear,
+    "relu": _linear,
+    "sigmoid": lambda a, term, found, own: Bound(
+        found.count.most(own), mul(term, add(ONE, mul(fn("sigmoid", neg(term.args[0])), found.size))), False
+    ),
+    "softplus": _with(lambda x, size: mul(fn("sigmoid", x), size)),
+    "tanh": _with(lambda x, size: size),
+    "sin": _with(lambda x, size: size),
+    "cos": _with(lambda x, size: size),
+    "atan": _with(lambda x, size: size),
+    "erf": _with(lambda x, size: mul(TWO, size)),
+}
+
+
+def _sum(a: Analysis, term: Term) -> Bound:
+    found = a.bound(term.args[0])
+    if term.args[1] is not TRUE:
+        _sure(a, term.args[1])
+    axes = [k.value[1] for k in term.bound]
+    if _others(term) and a.corrected and found.own:
+        return a.relative(term, found.count + 2)
+    added = Count(len(axes) - 1, tuple(sorted((axis, axes.count(axis)) for axis in set(axes))))
+    if len(axes) > 1:  # N M - 1 roundings are at most those of both axes where it is summed axis by axis
+        added = Count(len(axes), added.along)
+    if found.own and not a.signs(term.args[0]) & NEG:
+        return a.relative(term, found.count + added)
+    return Bound(found.count + added, over("sum", found.size, *term.bound, where=term.args[1]), False)
+
+
+def _others(term: Term) -> bool:
+    """Whether it is a sum of exponentials without the largest, which is added up exactly."""
+    body, condition = term.args
+    left_out = condition.op == "cmp" and condition.value == "!=" and condition.args[1].op == "argmax"
+    return left_out and body.op == "fn" and body.value == "exp" and len(term.bound) == 1
+
+
+def _prod(a: Analysis, term: Term) -> Bound:
+    found = a.bound(term.args[0])
+    if term.args[1] is not TRUE:
+        _sure(a, term.args[1])
+    if not found.own or found.count.along or len(term.bound) != 1:
+        raise NoBound(f"no bound is stated for this product: {to_text(term)}")
+    axis = term.bound[0].value[1]
+    return a.relative(term, Count(found.count.fixed, ((axis, found.count.fixed + 1),)))
+
+
+def _extreme(a: Analysis, term: Term) -> Bound:
+    found = a.bound(term.args[0])
+    if term.args[1] is not TRUE:
+        _sure(a, term.args[1])
+    if found.exact:
+        return a.relative(term, NONE)
+    inner = rename_bound(rebuild(term, (found.size, term.args[1])), ())
+    return Bound(found.count, over("max", inner.args[0], *inner.bound, where=inner.args[1]), False)
+
+
+def _argmax(a: Analysis, term: Term) -> Bound:
+    if not a.bound(term.args[0]).exact:
+        raise NoBound(f"which entry is largest depends on rounding: {to_text(term)}")
+    return _given(a, term)
+
+
+def _where(a: Analysis, term: Term) -> Bound:
+    _sure(a, term.args[0])
+    then, other = (a.bound(t) for t in term.args[1:])
+    count = then.count.most(other.count)
+    if then.own and other.own:
+        return a.relative(term, count)
+    return Bound(count, where(term.args[0], then.size, other.size), False)
+
+
+def _sure(a: Analysis, condition: Term) -> None:
+    """Raises NoBound where rounding can change the condition."""
+    if condition.op == "cmp" and all(t.op in ("index", "argmax") for t in condition.args):
+        return
+    for part in condition.args:
+        if part.op in ("cmp", "and", "or", "not", "all", "any", "holds", "true", "false"):
+            _sure(a, part)
+        elif not a.bound(part).exact:
+            raise NoBound(f"a condition depends on rounding: {to_text(condition)}")
+
+
+ROWS: dict[str, Row] = {
+    "num": _num,
+    "const": lambda a, term: a.relative(term, Count(1)),
+    "size": _given,
+    "index": _given,
+    "var": _given,
+    "delta": _given,
+    "def": _def,
+    "add": _add,
+    "neg": _neg,
+    "mul": _mul,
+    "div": _div,
+    "pow": _pow,
+    "fn": _fn,
+    "sum": _sum,
+    "prod": _prod,
+    "max": _extreme,
+    "min": _extreme,
+    "argmax": _argmax,
+    "where": _where,
+}

@@ -1,0 +1,101 @@
+"""The stated bound of generated code beside what it gets wrong: the largest share of the bound that is met."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx
+
+from derive.codegen import Quantity
+from derive.codegen.bounds import Bound, bound_of
+from derive.codegen.forms import ACCURATE
+from derive.evidence.balls import Balls, Uncovered
+from derive.evidence.inputs import Inputs, plain
+from derive.evidence.measure import compiled_variants, inputs_of
+from derive.evidence.numbers import Imprecise
+from derive.evidence.oracle import truths
+from derive.evidence.ulp import FORMATS, Format
+
+PRECISION = 120  # of sizes, in which nothing cancels
+SLACK = 1.01  # for what is beyond first order
+
+
+@dataclass(frozen=True)
+class Share:
+    """The bound, the largest share of it that was met, and how many components were compared."""
+
+    bound: Bound
+    most: float
+    components: int
+    family: str = ""
+
+    @property
+    def kept(self) -> bool:
+        return self.most <= SLACK
+
+
+def share(q: Quantity, seed: int = 0, draws: int = 1) -> Share:
+    """How much of its stated bound the float64 code uses, where nothing underflows, on so many inputs of each family.
+
+    Raises NoBound and CodegenError.
+    """
+    form, plan = FORMATS["float64"], q.plan(ACCURATE)
+    bound, code = bound_of(plan), _watched(q)
+    most, count, family = 0.0, 0, ""
+    for inputs in inputs_of(q, compiled_variants(q), form, seed):
+        computed = _results(code, q, inputs) if inputs.seed < draws else None
+        if computed is None:
+            continue
+        for met in _shares(q, plan.context, bound, inputs, computed, form):
+            count += 1
+            if met > most:
+                most, family = met, inputs.family
+    return Share(bound, most, count, family)
+
+
+def _shares(q: Quantity, context: Any, bound: Bound, inputs: Inputs, computed: np.ndarray, form: Format) -> list[float]:
+    places = list(product(*(range(inputs.sizes[k.value[1]]) for k in q.letters)))
+    if len(places) > 300:
+        places = places[:: len(places) // 300]
+    fixed = {k: inputs.indices[k.value[0]] for k in q.context.letters if k.value[0] in inputs.indices}
+    true = truths(q.term, plain(q.context), inputs, q.letters, places, form)
+    found: list[float] = []
+    with ctx.workprec(PRECISION):
+        try:
+            sizes = Balls(plain(context), inputs.sizes, inputs.arrays, fixed).over(bound.size, q.letters)
+        except (Imprecise, Uncovered):
+            return []
+        unit = arb(2) ** -form.precision * bound.count.at(inputs.sizes)
+        for place, value in zip(places, true, strict=True):
+            result = float(computed[place])
+            if value is None or not math.isfinite(value.value) or not sizes[place].is_finite():
+                continue
+            if not math.isfinite(result):  # an overflow on the way, which no bound is about
+                continue
+            off, room = abs(arb(result) - value.ball), unit * sizes[place]
+            least = arb(2) ** (form.least - form.precision + 4)
+            found.append(0.0 if off < least else float(off / room) if room > 0 else math.inf)
+    return found
+
+
+def _watched(q: Quantity) -> Any:
+    """The code, which raises FloatingPointError where something underflows."""
+    source = q.compile(ACCURATE).source.replace('errstate(all="ignore")', 'errstate(all="ignore", under="raise")')
+    space: dict[str, Any] = {}
+    exec(compile(source, f"<derive {q.name}>", "exec"), space)  # our own source, of which one option is changed
+    return space[q.name]
+
+
+def _results(code: Any, q: Quantity, inputs: Inputs) -> np.ndarray | None:
+    arguments = {**inputs.arrays, **inputs.indices}
+    own = q.compile(ACCURATE).arguments
+    given = {a.parameter: arguments.get(a.name, inputs.sizes.get(a.name)) for a in own}
+    try:
+        with np.errstate(all="ignore", under="raise"):
+            return np.asarray(code(**given))
+    except FloatingPointError:
+        return None
