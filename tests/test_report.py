@@ -607,7 +607,7 @@ def test_pdf_is_the_same_bytes_each_time(checked: Callable[[str], TheoryResult])
 @pytest.mark.parametrize("variants", [1, 2, 5])
 def test_tables_of_errors_have_a_column_for_each_variant(variants: int) -> None:
     names = tuple(VARIANTS)[:variants]
-    columns = tuple(f"float64, {VARIANTS[v]}" for v in names) + (f"float32, {VARIANTS[names[-1]]}",)
+    columns = (*tuple(f"float64, {VARIANTS[v]}" for v in names), f"float32, {VARIANTS[names[-1]]}")
     cells = tuple(f"{k} ulp" for k in range(len(columns)))
     summary = tuple(("s", VARIANTS[v], "1 ulp", "2 ulp") for v in names)
     measured = Measured("s", "s", names, DTYPES, summary, (("small", *cells),), columns, ())
