@@ -103,6 +103,22 @@ def test_every_rule_has_a_chinese_name_and_explanation() -> None:
         assert set(words_in(re.sub(r"d/du \w+\(u\)", "", source))) <= NAMES, rule
 
 
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        ("as written: at most 3 ulp, overflow on 2 of 9 families; shifted: at most 1 ulp",
+         "按原式：至多 3 ulp，9 类输入中有 2 类溢出；先减最大值：至多 1 ulp"),
+        ("Spivak, Calculus, chapter 10; d/du exp(u)", "Spivak，Calculus，第 10 章；d/du exp(u)"),
+        ("float64, shifted", "float64，先减最大值"),
+        ("1000, 10, 5", "1000, 10, 5"),
+        ("nobody said this", "nobody said this"),
+    ],
+)  # fmt: skip
+def test_what_the_program_says_is_put_into_chinese_part_by_part(english: str, chinese: str) -> None:
+    assert language("zh").told(english) == chinese
+    assert language("en").told(english) == english
+
+
 def test_no_word_is_left_in_templates_and_scripts() -> None:
     for path in sorted(template_dir().glob("*.j2")):
         text = path.read_text(encoding="utf-8")

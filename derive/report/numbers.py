@@ -32,7 +32,7 @@ VARIANTS = {
     "accurate": "digits kept",
 }
 LONGEST_SIZE = 160  # of the formula that a bound is proportional to, if it is to be shown
-MOST_ENTRIES = 24  # of an input that is shown
+MOST_ENTRIES = 12  # of an input that is shown
 _PLAIN = ("def", "num", "size", "var", "const", "index")  # right sides that are no formula of their own
 
 

@@ -125,10 +125,14 @@ def _translated(text: str, code: str) -> str:
     if text in _texts():
         section, name = _texts()[text]
         return str(words[section][name])
+    parts = text.split("; ")
+    said = [_translated(part, code) for part in parts] if len(parts) > 1 else []
+    if said and all(own != part for own, part in zip(said, parts, strict=True)):
+        return str(words["list"]["semicolon"]).join(said)
     for pattern, (section, name) in _patterns():
         if found := pattern.fullmatch(text):
-            parts = {slot: _translated(part, code) for slot, part in found.groupdict().items()}
-            return _filled(str(words[section][name]), parts)
+            slots = {slot: _translated(part, code) for slot, part in found.groupdict().items()}
+            return _filled(str(words[section][name]), slots)
     return text
 
 
