@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import sympy
@@ -12,6 +13,7 @@ from derive.sympy_bridge.cancel import Bit, numerator
 
 MOMENT = "E "  # begins the names of moments that are not known
 RANDOM = "~"  # begins the names of random components
+MEMORY = 10_000  # answers on expressions that are kept: many paths ask of the same
 PARTIAL = frozenset({"div", "pow", "fn", "diff"})  # what SymPy may take out of the reals, or write with Abs
 
 
@@ -106,8 +108,9 @@ class Path:
     def _assume(self, e: sympy.Expr, sign: int) -> None:
         self.signs.append((e, sign))
         if sign == 0:
-            solutions = tuple(filter(None, map(solved, zero_factors(e))))
-            if not solutions or len(solutions) < len(zero_factors(e)):
+            factors = zero_factors(e)
+            solutions = tuple(filter(None, map(solved, factors)))
+            if not solutions or len(solutions) < len(factors):
                 raise Unsupported(f"where {e} is 0")
             self.fix(*self.choose(("zero of", e), solutions))
 
@@ -133,13 +136,15 @@ def known_sign(e: sympy.Expr) -> int | None:
     return None
 
 
-def zero_factors(e: sympy.Expr) -> list[sympy.Expr]:
+@lru_cache(MEMORY)
+def zero_factors(e: sympy.Expr) -> tuple[sympy.Expr, ...]:
     """Expressions of which one is 0 where e is."""
     top = numerator(e)
     factors = [e] if top is None else [f for f, _ in sympy.factor_list(top)[1]]
-    return [f for f in factors if not f.is_nonzero] or [e]
+    return tuple(f for f in factors if not f.is_nonzero) or (e,)
 
 
+@lru_cache(MEMORY)
 def solved(e: sympy.Expr) -> tuple[sympy.Symbol, sympy.Expr] | None:
     """A symbol in which e is linear with a coefficient that is never 0, and its value where e is 0."""
     expanded = sympy.expand(e)

@@ -414,6 +414,10 @@ def _meets(sides: Sides, point: Mapping[sympy.Symbol, sympy.Expr]) -> bool:
             return False
         if symbol.is_integer and abs(number - round(number)) > SMALL:
             return False
+    for expression, sign in sides.signs:  # these first: they exclude most points
+        number = _number(expression.xreplace(dict(sides.equal)), point)
+        if number is None or (0 if abs(number) < SMALL else 1 if number > 0 else -1) != sign:
+            return False
     for expression in sides.bottoms:
         number = _number(expression.xreplace(dict(sides.equal)), point)
         if number is None or abs(number) < SMALL:
@@ -422,16 +426,14 @@ def _meets(sides: Sides, point: Mapping[sympy.Symbol, sympy.Expr]) -> bool:
         number = _number(expression.xreplace(dict(sides.equal)), point)
         if number is None or number < 0:
             return False
-    for expression, sign in sides.signs:
-        number = _number(expression.xreplace(dict(sides.equal)), point)
-        if number is None or (0 if abs(number) < SMALL else 1 if number > 0 else -1) != sign:
-            return False
     return True
 
 
 def _number(expression: sympy.Expr, point: Mapping[sympy.Symbol, sympy.Expr]) -> sympy.Float | None:
     """The expression at the point, to 40 digits; None where it is not a real number there."""
-    value = expression.xreplace(dict(point)).evalf(DIGITS)
+    value = expression.xreplace(dict(point))
+    if not value.is_Rational:
+        value = value.evalf(DIGITS)
     return value if value.is_Float or value.is_Rational else None
 
 
