@@ -305,7 +305,7 @@ def weighted_mean(term: Term, definitions: Definitions, inner: Inner) -> tuple[W
     factors = term.args[0].args
     for at, factor in enumerate(factors):
         entry = weight(factor, definitions, inner)
-        if entry and entry.place is term.bound[0]:
+        if entry and entry.place is term.bound[0] and entry.place not in entry.apart.rest.letters:
             rest = [f for p, f in enumerate(factors) if p != at]
             return entry, factor, mul(*rest) if len(rest) > 1 else rest[0]
     return None

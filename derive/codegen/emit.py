@@ -168,9 +168,9 @@ class Emitter:
     def definition(self, name: str) -> Value:
         """The array of a definition's values, computed where it is first used."""
         if name not in self._definitions:
-            definition = self.context.definitions[name]
+            definition, written = self.context.definitions[name], len(self.lines)
             value = self.value(definition.body)
-            value = self._titled(value, self._parameters[name]) if value.kind != "number" else value
+            value = self._titled(value, self._parameters[name], written) if value.kind != "number" else value
             own = self.own_letters(name, len(definition.letters))
             self._definitions[name] = value.relabelled(dict(zip(definition.letters, own, strict=True)))
         return self._definitions[name]
@@ -259,9 +259,13 @@ class Emitter:
             values[longest] = self.named(values[longest], "t")
         return values
 
-    def _titled(self, value: Value, name: str) -> Value:
-        """The value under the name; where the last statement made it under a passing name, that is replaced."""
-        if value.text in self._passing and self.lines[-1].startswith(f"{value.text} = "):
+    def _titled(self, value: Value, name: str, written: int) -> Value:
+        """The value under the name; where a new statement made it last, under a passing name, that is replaced.
+
+        The first `written` statements are older, and what they made has been handed out.
+        """
+        new = len(self.lines) > written and self.lines[-1].startswith(f"{value.text} = ")
+        if value.text in self._passing and new:
             old = value.text
             self.lines[-1] = name + self.lines[-1].removeprefix(old)
             if old in self.into:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from derive.codegen.reverse import accumulated
 from derive.codegen.source import Compiled, Part, Quantity
 from derive.codegen.value import CodegenError
 from derive.kernel.context import Context, Declaration, Definition
 from derive.language.printer import to_text
 from derive.language.theory import Claim, Theorem, Theory
-from derive.term import NONLOCAL, TRUE, Term, alike, defined, fresh, make, mul, substitute, subterms, var
+from derive.term import NONLOCAL, TRUE, Term, alike, defined, diff, fresh, make, mul, over, substitute, subterms, var
 
 
 def compile_quantity(theory: Theory, name: str, stable: bool | str = True, wide: bool = True) -> Compiled:
@@ -34,7 +35,8 @@ def vjp(theory: Theory, name: str, wrt: str, stable: bool | str = True, wide: bo
     """The reverse mode of a definition by one variable: a function of the cotangent and the definition's variables.
 
     It is the right side of a theorem about sum(g[i] * diff(name[i], wrt[j]) for i in n), or, for a scalar, the
-    cotangent times the right side of one about diff(name, wrt[j]). Raises CodegenError where no theorem says it.
+    cotangent times the right side of one about diff(name, wrt[j]). Where no theorem says it, the cotangent is carried
+    back through the definitions. Raises CodegenError for what has no derivative.
     """
     return reverse_mode(theory, name, wrt).compile(stable, wide)
 
@@ -101,7 +103,7 @@ def side_of(theory: Theory, theorem: Theorem, claim: Claim, side: str = "right")
 
 
 def reverse_mode(theory: Theory, name: str, wrt: str) -> Quantity:
-    """What `vjp` compiles: of the theorems that give it, the one with the fewest hypotheses."""
+    """What `vjp` compiles: of the theorems that give it, the one with the fewest hypotheses; else by accumulation."""
     matches = [
         (len(theorem.hypotheses), owner, theorem, chain_end(theorem, claim), match)
         for owner, theorem in theorems(theory)
@@ -109,9 +111,7 @@ def reverse_mode(theory: Theory, name: str, wrt: str) -> Quantity:
         if (match := cotangent_of(claim.condition, name, wrt)) and plain(chain_end(theorem, claim))
     ]
     if not matches:
-        raise CodegenError(
-            f"no theorem of {theory.name} gives the product of a cotangent with the derivative of {name} by {wrt}"
-        )
+        return carried_back(theory, name, wrt)
     _, owner, theorem, claim, (cotangent, entry) = min(matches, key=lambda m: m[0])
     context, right = owner.context(theorem), claim.condition.args[1]
     if cotangent is None:
@@ -128,6 +128,31 @@ def reverse_mode(theory: Theory, name: str, wrt: str) -> Quantity:
         first=(cotangent,),
         also=tuple(variables_of(defined(name), context)),
         title=f"{owner.name}.{theorem.name}",
+        given=context.hypotheses,
+    )
+
+
+def carried_back(theory: Theory, name: str, wrt: str) -> Quantity:
+    """The reverse mode of a definition by accumulation, which no theorem states. CodegenError where there is none."""
+    owner, definition, context, fixed = found(theory, name)
+    if isinstance(definition, Theorem) or wrt not in context.declarations:
+        raise CodegenError(f"{theory.name} has no definition {name} with a variable {wrt}")
+    if context.declarations[wrt].kind not in ("real", "positive", "nonnegative", "random"):
+        raise CodegenError(f"nothing is differentiated by {wrt}, which is no real number")
+    letters = _loose(definition.letters, fixed)
+    cotangent = _unused("g", context)
+    term, entry, context = accumulated(name, letters, context, wrt, cotangent, fixed)
+    slope = diff(defined(name, *letters), var(wrt, *entry))
+    told = over("sum", mul(var(cotangent, *letters), slope), *letters) if letters else mul(var(cotangent), slope)
+    return Quantity(
+        f"{name}_vjp",
+        term,
+        context,
+        entry,
+        fixed,
+        first=(cotangent,),
+        title=f"{owner.name}.{name}, backwards by {wrt}",
+        formula=to_text(told),
         given=context.hypotheses,
     )
 
