@@ -85,7 +85,7 @@ def _reciprocal(emitter: Emitter, term: Term) -> Value:
 
 def _quotient(emitter: Emitter, left: Value, right: Value) -> Value:
     letters = union([left, right], emitter.rank)
-    left, right = aligned(left, letters), aligned(right, letters)
+    left, right = emitter.fitted([aligned(left, letters), aligned(right, letters)])
     return emitter.kept(Value(f"{left.at(MUL)} / {right.at(UNARY)}", letters, MUL))
 
 

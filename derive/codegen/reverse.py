@@ -270,6 +270,8 @@ def accumulated(
     definitions = dict(context.definitions)
     bars: dict[str, Definition] = {}
     order = [d for d in reversed(reachable(term, context)) if carried.matters(d.body)]
+    if not order:
+        raise CodegenError(f"{name} does not depend on {wrt}")
     own = {d.name: _letters(d, context, fixed) for d in order}
     carried.definition(name, own[name], var(cotangent, *own[name]))
     for definition in order[1:]:
