@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -17,6 +18,7 @@ from derive.report.widgets import Computed, Widget, quantiles, widgets_of
 from derive.term import Term, cmp
 
 _DIGITS = 4
+_HEADING = re.compile(r"/\*\*.*?\*/\n", re.DOTALL)
 Formula = Callable[[str, bool, str], Markup]  # LaTeX, whether displayed, and the same as text
 
 
@@ -231,12 +233,15 @@ class _Heads:
 
 
 def script(widgets: Sequence[Widget]) -> str:
-    """The generated functions of these widgets, as one script that gives them names; what they share is there once."""
+    """The generated functions of these widgets, as one script that gives them names; what they share is there once.
+
+    Their headings are left out: the page says beside each widget which formulas it computes.
+    """
     shared: dict[str, str] = {}
     functions: list[str] = []
     for one in widgets:
         for value in one.computed.values():
-            *helpers, own = value.javascript().strip().split("\n\n")
+            *helpers, own = _HEADING.sub("", value.javascript()).strip().split("\n\n")
             inside = [h for h in helpers if shared.setdefault(_name(h), h) != h]  # another one of that name
             body = "\n".join([*inside, own, f"return {_name(own)};"])
             functions.append(f'derived["{one.name}.{value.name}"] = (() => {{\n{body}\n}})();')
