@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from derive.codegen import Compiled, Quantity, quantity, reverse_mode
-from derive.codegen.accurate import STEADY, rows
+from derive.codegen.accurate import STEADY, free_rows, rows
 from derive.codegen.forms import FORMS, form_of
 from derive.codegen.prepare import prepared
 from derive.codegen.scalar import SCALARS
@@ -184,7 +184,7 @@ def test_own_dtype_is_kept_throughout_on_request() -> None:
 # -- proofs ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", rows(STEADY), ids=lambda r: r.name)
+@pytest.mark.parametrize("row", dict.fromkeys([*rows(STEADY), *free_rows(STEADY)]), ids=lambda r: r.name)
 def test_every_row_names_a_proved_theorem(row: Any) -> None:
     from derive.engine.check import check_theory
 
@@ -206,17 +206,23 @@ def test_candidates_are_proved_equal_to_the_definition(name: str) -> None:
         new, rewritten, applied = stabilised(term, context, form.rows)
         claim = cmp("==", unfold(term, context), any_centre(unfold(new, rewritten)))
         seen += bool(applied)
-        known = {**q.context.declarations, "centre": Declaration("centre", "real")}
+        known = q.context.declarations | {name: Declaration(name, "real") for name in ("centre", "shift")}
         assert prove(claim, replace(q.context, declarations=known)).account is not None, form.name
     assert seen >= 2
 
 
 def any_centre(term: Any) -> Any:
-    """The term with what is subtracted from averaged numbers replaced by a letter: what holds for it holds for that."""
+    """The term with what is subtracted from averaged numbers, and from scores, replaced by letters.
+
+    What holds for any number holds for the one that is chosen.
+    """
 
     def rule(part: Any) -> Any:
-        chosen = part.op == "where" and part.args[0].op == "cmp" and part.args[0].value == "<"
-        return var("centre") if chosen and not part.letters else None
+        if part.op != "where" or part.letters:
+            return None
+        if part.args[0].op == "and":
+            return var("shift")
+        return var("centre") if part.args[0].op == "cmp" and part.args[0].value == "<" else None
 
     return transform(term, rule)
 

@@ -8,7 +8,7 @@ What is summed against weights that sum to 1 may have any number subtracted firs
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from derive.codegen.scalar import SCALARS
@@ -26,6 +26,7 @@ from derive.codegen.stable import (
 from derive.term import (
     ONE,
     TRUE,
+    ZERO,
     Term,
     add,
     alike,
@@ -44,27 +45,55 @@ from derive.term import (
     where,
 )
 
+Apply = Callable[[Term, Definitions, Inner], Term | None]
+Shift = Callable[[Term], Term]
+
 
 @dataclass(frozen=True)
 class Apart:
     """sum(exp(u) for l in n if filter), with its largest term apart: its place, the maximum m, and what is left.
 
-    `rest` is the sum of exp(u - m) over the others, so the whole is exp(m)*(1 + rest).
+    `rest` is the sum of exp(u - c) over the others, so the whole is exp(c)*(exp(m - c) + rest), for the shift c; mostly
+    c is m.
     """
 
     peak: Term
+    shift: Term
     place: Term
     rest: Term
     exponent: Term
     letter: Term
 
     @property
+    def lead(self) -> Term:
+        return ONE if self.shift is self.peak else fn("exp", sub(self.peak, self.shift))
+
+    @property
     def total(self) -> Term:
-        return add(ONE, self.rest)
+        return add(self.lead, self.rest)
 
 
-def apart(term: Term, definitions: Definitions, inner: Inner) -> Apart | None:
-    """The term read as a sum of exponentials over one letter, none of them weighted, or None."""
+ROOM = 177  # a quarter of the exponents of double precision: sums of very many such exponentials are finite
+
+
+def by_maximum(peak: Term) -> Term:
+    return peak
+
+
+def free(peak: Term) -> Term:
+    """0 where the exponentials neither overflow nor come out smaller than their shares, else the maximum.
+
+    Nothing is rounded when 0 is subtracted. Where the maximum is negative the exponentials could vanish before the
+    shares do, which are larger.
+    """
+    return where(both(cmp(">=", peak, ZERO), cmp("<=", peak, num(ROOM))), ZERO, peak)
+
+
+def apart(term: Term, definitions: Definitions, inner: Inner, shift: Shift = by_maximum) -> Apart | None:
+    """The term read as a sum of exponentials over one letter, none of them weighted, or None.
+
+    Another shift than the maximum is taken where it saves a rounding: where the exponents are stored numbers.
+    """
     found = exponential_sum(term, definitions)
     if found is None or len(found.term.bound) != 1 or found.term.args[0].op != "fn":
         return None
@@ -74,10 +103,11 @@ def apart(term: Term, definitions: Definitions, inner: Inner) -> Apart | None:
     whole = rename_bound(over("sum", found.exponent, *found.term.bound, where=found.term.args[1]), peak.letters)
     (letter,), (exponent, condition) = whole.bound, whole.args
     others = cmp("!=", letter, largest)
+    away = shift(peak) if exact_difference(sub(exponent, peak), definitions) else peak
     rest = over(
-        "sum", fn("exp", sub(exponent, peak)), letter, where=others if condition is TRUE else both(condition, others)
+        "sum", fn("exp", sub(exponent, away)), letter, where=others if condition is TRUE else both(condition, others)
     )
-    return Apart(peak, largest, rest, exponent, letter)
+    return Apart(peak, away, largest, rest, exponent, letter)
 
 
 def at_place(u: Term, v: Term, letter: Term) -> Term | None:
@@ -106,22 +136,22 @@ class Weight:
     place: Term | None
 
     def others(self) -> Term:
-        """The sum of all terms but that at the place, divided by exp(m)."""
+        """The sum of all terms but that at the place, divided by exp(c)."""
         a = self.apart
         assert self.place is not None
         return where(cmp("==", self.place, a.place), a.rest, sub(a.total, self.above))
 
 
-def weight(term: Term, definitions: Definitions, inner: Inner) -> Weight | None:
+def weight(term: Term, definitions: Definitions, inner: Inner, shift: Shift = by_maximum) -> Weight | None:
     """The term read as an entry of a softmax, or None."""
     term = opened(term, definitions)
     if term.op != "div":
         return None
-    below, above = apart(term.args[1], definitions, inner), opened(term.args[0], definitions)
+    below, above = apart(term.args[1], definitions, inner, shift), opened(term.args[0], definitions)
     if below is None or above.op != "fn" or above.value != "exp":
         return None
     v = inner(above.args[0])
-    return Weight(below, fn("exp", sub(v, below.peak)), at_place(below.exponent, v, below.letter))
+    return Weight(below, fn("exp", sub(v, below.shift)), at_place(below.exponent, v, below.letter))
 
 
 # -- rows: sums of exponentials ----------------------------------------------------------------------------------------
@@ -157,14 +187,19 @@ def _difference(term: Term, definitions: Definitions, inner: Inner) -> Term | No
     return None
 
 
-def _ratio(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
-    if term.op != "div":
-        return None
-    below = apart(term.args[1], definitions, inner)
-    if below is None or not exact_difference(sub(below.exponent, below.peak), definitions):
-        return None  # where the exponents are rounded there is no digit to keep
-    top = scaled(term.args[0], below.peak, definitions, inner)
-    return div(unmasked(top, below.rest.args[1]), below.total) if top else None
+def _ratio(shift: Shift) -> Apply:
+    def row(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
+        if term.op != "div":
+            return None
+        below = apart(term.args[1], definitions, inner, shift)
+        if below and not _among(term.args[0], below, definitions, inner):
+            below = apart(term.args[1], definitions, inner)
+        if below is None or not exact_difference(sub(below.exponent, below.peak), definitions):
+            return None  # where the exponents are rounded there is no digit to keep
+        top = scaled(term.args[0], below.shift, definitions, inner)
+        return div(unmasked(top, below.rest.args[1]), below.total) if top else None
+
+    return row
 
 
 def _quotient(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
@@ -183,33 +218,45 @@ def _quotient(term: Term, definitions: Definitions, inner: Inner) -> Term | None
     return None
 
 
-def _remainder(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
+def _among(term: Term, below: Apart, definitions: Definitions, inner: Inner) -> bool:
+    """Whether each exponential of the term is one of the sum's: none is larger than the largest of those."""
+    term = opened(term, definitions)
+    if term.op == "fn" and term.value == "exp":
+        return at_place(below.exponent, inner(term.args[0]), below.letter) is not None
+    return all(_among(a, below, definitions, inner) for a in term.args)
+
+
+def _remainder(shift: Shift) -> Apply:
     """a*s - b and b - a*s, for an entry s of a softmax and exact a and b: over the terms of the sum itself."""
-    if term.op != "add" or len(term.args) != 2:
+
+    def row(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
+        if term.op != "add" or len(term.args) != 2:
+            return None
+        for one, other in (term.args, term.args[::-1]):
+            positive = one.op != "neg"
+            if positive == (other.op != "neg"):
+                continue
+            found = _scaled_weight(one if positive else one.args[0], definitions, inner, shift)
+            b = other.args[0] if other.op == "neg" else other
+            if found is None or not exact(b, definitions):
+                continue
+            entry, a = found
+            gap = sub(a, b)
+            kept = None if gap.args[0] is b else mul(entry.above, gap)
+            lost = entry.others() if b is ONE else mul(b, entry.others())
+            top = sub(kept, lost) if kept else neg(lost)
+            top = top if positive else (sub(lost, kept) if kept else lost)
+            return div(top, entry.apart.total)
         return None
-    for one, other in (term.args, term.args[::-1]):
-        positive = one.op != "neg"
-        if positive == (other.op != "neg"):
-            continue
-        found = _scaled_weight(one if positive else one.args[0], definitions, inner)
-        b = other.args[0] if other.op == "neg" else other
-        if found is None or not exact(b, definitions):
-            continue
-        entry, a = found
-        gap = sub(a, b)
-        kept = None if gap.args[0] is b else mul(entry.above, gap)
-        lost = entry.others() if b is ONE else mul(b, entry.others())
-        top = sub(kept, lost) if kept else neg(lost)
-        top = top if positive else (sub(lost, kept) if kept else lost)
-        return div(top, entry.apart.total)
-    return None
+
+    return row
 
 
-def _scaled_weight(term: Term, definitions: Definitions, inner: Inner) -> tuple[Weight, Term] | None:
+def _scaled_weight(term: Term, definitions: Definitions, inner: Inner, shift: Shift) -> tuple[Weight, Term] | None:
     """The term read as an entry of a softmax times a factor."""
     factors = term.args if term.op == "mul" else (term,)
     for at, factor in enumerate(factors):
-        entry = weight(factor, definitions, inner)
+        entry = weight(factor, definitions, inner, shift)
         if entry and entry.place is not None:
             rest = [inner(f) for p, f in enumerate(factors) if p != at]
             return entry, mul(*rest) if rest else ONE
@@ -268,10 +315,11 @@ def _steady(total: Term, x: Term, entry: Weight) -> Term:
     There the mean is that x but for a rounding, which would hide what the others add.
     """
     (letter,), few = total.bound, num(Fraction(1, SURE))
-    return where(cmp("<", entry.apart.rest, few), substitute(x, {letter: entry.apart.place}), total)
+    bound = few if entry.apart.lead is ONE else mul(few, entry.apart.lead)
+    return where(cmp("<", entry.apart.rest, bound), substitute(x, {letter: entry.apart.place}), total)
 
 
-def _centred(centre: Centre) -> Callable[[Term, Definitions, Inner], Term | None]:
+def _centred(centre: Centre, shift: Shift = by_maximum) -> Apply:
     """x[j] - sum(s[i]*x[i]) with a number subtracted from every x first."""
 
     def row(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
@@ -281,7 +329,7 @@ def _centred(centre: Centre) -> Callable[[Term, Definitions, Inner], Term | None
             if (one.op == "neg") == (other.op == "neg"):
                 continue
             total = opened(one.args[0] if one.op == "neg" else one, definitions)
-            read = weighted_mean(total, definitions, inner)
+            read = weighted_mean(total, definitions, inner, shift)
             if read is None:
                 continue
             entry, s, x = read
@@ -298,13 +346,15 @@ def _centred(centre: Centre) -> Callable[[Term, Definitions, Inner], Term | None
     return row
 
 
-def weighted_mean(term: Term, definitions: Definitions, inner: Inner) -> tuple[Weight, Term, Term] | None:
+def weighted_mean(
+    term: Term, definitions: Definitions, inner: Inner, shift: Shift = by_maximum
+) -> tuple[Weight, Term, Term] | None:
     """sum(s[i]*x[i] for i in n) with s an entry of a softmax over i: the entry as read, as it stands, and x."""
     if term.op != "sum" or len(term.bound) != 1 or term.args[1] is not TRUE or term.args[0].op != "mul":
         return None
     factors = term.args[0].args
     for at, factor in enumerate(factors):
-        entry = weight(factor, definitions, inner)
+        entry = weight(factor, definitions, inner, shift)
         if entry and entry.place is term.bound[0] and entry.place not in entry.apart.rest.letters:
             rest = [f for p, f in enumerate(factors) if p != at]
             return entry, factor, mul(*rest) if len(rest) > 1 else rest[0]
@@ -351,27 +401,51 @@ def _variance(term: Term, definitions: Definitions, inner: Inner) -> Term | None
     return div(spread, mean.args[1]) if mean.op == "div" else spread
 
 
-def _row(name: str, formula: str, theorem: str, apply: Callable[[Term, Definitions, Inner], Term | None]) -> Rewrite:
+def _row(name: str, formula: str, theorem: str, apply: Apply) -> Rewrite:
     return Rewrite(name, formula, f"stable_forms.{theorem}", apply)
 
 
-SUMS: tuple[Rewrite, ...] = (
-    _row("quotient", "(exp(v)/sum(exp(u)))/(exp(w)/sum(exp(u))) = exp(v - w)", "quotient", _quotient),
-    _row("remainder", "s - y = (exp(v - m)*(1 - y) - y*others)/(1 + rest)", "remainder", _remainder),
+QUOTIENT = _row("quotient", "(exp(v)/sum(exp(u)))/(exp(w)/sum(exp(u))) = exp(v - w)", "quotient", _quotient)
+LOGARITHMS: tuple[Rewrite, ...] = (
     _row("log of a ratio", "log(exp(v)/sum(exp(u))) = (v - m) - log1p(rest)", "log_of_ratio", _log_of_ratio),
     _row("difference", "v - log(sum(exp(u))) = (v - m) - log1p(rest)", "difference_from_log_of_sum", _difference),
     _row("log of a sum", "log(sum(exp(u))) = m + log1p(rest)", "log_of_sum", _log_of_sum),
-    _row("ratio", "exp(v)/sum(exp(u)) = exp(v - m)/(1 + rest)", "ratio", _ratio),
 )
 TWO_PASSES = _row("variance", "mean(x**2) - mean(x)**2 = mean((x - mean(x))**2)", "two_passes", _variance)
 CENTRED = "x - mean = (x - c) - sum(s*(x - c))"
+REMAINDER, RATIO = "s - y = (exp(v - m)*(1 - y) - y*others)/(1 + rest)", "exp(v)/sum(exp(u)) = exp(v - m)/(1 + rest)"
 BY_MEAN = _row("centred", f"{CENTRED}, c = mean", "centred", _centred(_mean))
 STEADY = _row("centred", f"{CENTRED}, c = mean, or x where s is largest and nearly 1", "centred", _centred(_steady))
+UNSHIFTED = f"(exp(m - b) + rest), b = 0 where 0 <= m <= {ROOM}, else m"
+
+
+def free_rows(centre: Rewrite) -> tuple[Rewrite, ...]:
+    """All rows, for double precision: sums of exponentials are shifted only where they must be."""
+    by = _centred(_mean if centre is BY_MEAN else _steady, free)
+    return (
+        TWO_PASSES,
+        replace(centre, theorem="stable_forms.centred_at_any_shift", apply=by),
+        QUOTIENT,
+        _row("remainder", _unshifted(REMAINDER), "any_shift", _remainder(free)),
+        *LOGARITHMS,
+        _row("ratio", _unshifted(RATIO), "any_shift", _ratio(free)),
+        *SCALARS,
+        *REWRITES,
+    )
 
 
 def rows(centre: Rewrite) -> tuple[Rewrite, ...]:
-    """All rows, the more particular ones first."""
-    return (TWO_PASSES, centre, *SUMS, *SCALARS, *REWRITES)
+    """All rows that shift by the maximum, the more particular ones first."""
+    return (
+        TWO_PASSES,
+        centre,
+        QUOTIENT,
+        _row("remainder", REMAINDER, "remainder", _remainder(by_maximum)),
+        *LOGARITHMS,
+        _row("ratio", RATIO, "ratio", _ratio(by_maximum)),
+        *SCALARS,
+        *REWRITES,
+    )
 
 
-__all__ = ["STEADY", "BY_MEAN", "exact", "exact_difference", "rows"]
+__all__ = ["STEADY", "BY_MEAN", "exact", "exact_difference", "free_rows", "rows"]

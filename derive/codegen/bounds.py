@@ -384,10 +384,11 @@ def _sum(a: Analysis, term: Term) -> Bound:
 
 
 def _others(term: Term) -> bool:
-    """Whether it is a sum of exponentials without the largest, which is added up exactly."""
+    """Whether it is a sum of shifted exponentials without the largest, which is added up exactly."""
     body, condition = term.args
     left_out = condition.op == "cmp" and condition.value == "!=" and condition.args[1].op == "argmax"
-    return left_out and body.op == "fn" and body.value == "exp" and len(term.bound) == 1
+    free = body.args[0].op == "add" and any(t.args[0].op == "where" for t in body.args[0].args if t.op == "neg")
+    return left_out and body.op == "fn" and body.value == "exp" and len(term.bound) == 1 and not free
 
 
 def _prod(a: Analysis, term: Term) -> Bound:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from derive.codegen.accurate import BY_MEAN, STEADY, rows
+from derive.codegen.accurate import BY_MEAN, STEADY, free_rows, rows
 from derive.codegen.stable import REWRITES, Rewrite
 
 
@@ -24,8 +24,10 @@ class Form:
 NAIVE = Form("naive")
 SHIFTED = Form("shifted", REWRITES)
 CORRECTED = Form("corrected", REWRITES, True)
-BY_ITS_MEAN = Form("mean", rows(BY_MEAN), True)
-ACCURATE = Form("accurate", rows(STEADY), True)
+BY_ITS_MEAN = Form("mean", free_rows(BY_MEAN), True)
+ACCURATE = Form("accurate", free_rows(STEADY), True)
+# The same where exponentials overflow early: not in double precision.
+NARROW = {"mean": Form("mean", rows(BY_MEAN), True), "accurate": Form("accurate", rows(STEADY), True)}
 FORMS: tuple[Form, ...] = (NAIVE, SHIFTED, CORRECTED, BY_ITS_MEAN, ACCURATE)  # the cheaper ones first
 
 
@@ -36,3 +38,8 @@ def form_of(stable: bool | str | Form) -> Form:
     if isinstance(stable, str):
         return {f.name: f for f in FORMS}[stable]
     return ACCURATE if stable else NAIVE
+
+
+def narrowed(form: Form) -> Form:
+    """The form for code that computes in the dtype of its arguments."""
+    return NARROW.get(form.name, form)

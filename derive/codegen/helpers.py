@@ -89,6 +89,8 @@ def _pick(array, index):
     "_exp_difference": '''
 def _exp_difference(x, y, digits=True):
     """exp(x - y), where digits count with the rounding of the difference put back: d + e is x - y exactly."""
+    if not np.any(y):
+        return np.exp(x)
     d = np.asarray(x - y)
     if not digits:
         return np.exp(d, out=d)

@@ -325,7 +325,10 @@ def _sum_of_others(emitter: Emitter, term: Term) -> Value | None:
     if condition.args[0] is not term.bound[0] or len(rest) == len(value.letters) or not set(place.letters) <= set(rest):
         return None
     last = transposed(value, (*rest, *term.bound))
-    parts = f"{last.text}, {aligned(place, rest).text}{emitter.digits()}"
+    # A quotient does not need the last digit of the sum under it; a logarithm does, and there the shift is the maximum.
+    pair = exact_difference(body.args[0], emitter.context.definitions)
+    digits = ", False" if pair and pair[1].op == "where" else emitter.digits()
+    parts = f"{last.text}, {aligned(place, rest).text}{digits}"
     return emitter.kept(Value(f"{emitter.helper('_sum_of_others')}({parts})", rest))
 
 
