@@ -30,10 +30,10 @@ def test_no_definition_of_the_catalogue_exceeds_its_bound(source: str) -> None:
 @pytest.mark.parametrize(
     ("name", "spoken"),
     [
-        ("softmax.s", "10 u relative to each entry"),
+        ("softmax.s", "(n + 7) u relative to each entry"),
         ("log_sum_exp.log_softmax", "8 u relative to each entry"),
         ("dot_product.score", "d u sum(abs(q[i]*k[i]) for i in d)"),
-        ("softmax.shift", "10 u relative to each entry"),
+        ("softmax.shift", "(n + 7) u relative to each entry"),
     ],
 )
 def test_bound_in_words(name: str, spoken: str) -> None:

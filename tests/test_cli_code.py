@@ -83,7 +83,7 @@ def test_code_that_rests_on_a_theorem_which_is_not_proved_says_so(derive: Derive
 def test_heading_holds_the_digests_of_the_certificate(derive: Derive, tmp_path: Path, backend: str) -> None:
     source = derive("code", "softmax.s", "--vjp", "z", "--backend", backend).out
     assert derive("check", "softmax", "stable_forms", "--certificate", tmp_path).status == 0
-    for file, name in (("softmax", "vjp"), ("stable_forms", "centred"), ("stable_forms", "ratio")):
+    for file, name in (("softmax", "vjp"), ("stable_forms", "centred_at_any_shift"), ("stable_forms", "any_shift")):
         certificate = json.loads((tmp_path / f"{file}.json").read_text(encoding="utf-8"))
         assert f"Theorem {file}.{name}: proved, certificate" in source
         (theorem,) = (t for t in certificate["theorems"] if t["name"] == name)
@@ -94,7 +94,7 @@ def test_heading_holds_the_digests_of_the_certificate(derive: Derive, tmp_path: 
 def test_heading_of_what_is_not_proved_holds_no_digest(derive: Derive, theory: Write) -> None:
     run = derive("code", f"{theory(WRONG)}.s", "--vjp", "z", "--timeout", 5)
     assert "Theorem mine.vjp: refuted\n" in run.out
-    assert run.out.count("sha256") == 1  # of stable_forms.ratio
+    assert run.out.count("sha256") == 1  # of stable_forms.any_shift
 
 
 def test_js_is_one_module_without_imports(derive: Derive) -> None:

@@ -79,8 +79,9 @@ THEOREMS = {
         entropy_at_low_temperature dividing_flattens dividing_narrows_gaps root_of_dimension_is_a_temperature
     """,
     "stable_forms": """
-        largest_apart ratio log_of_sum log_of_ratio difference_from_log_of_sum quotient others one_less_an_output
-        remainder masked centred two_passes logistic soft_plus near_one
+        largest_apart ratio any_shift remainder_at_any_shift centred_at_any_shift log_of_sum log_of_ratio
+        difference_from_log_of_sum quotient others one_less_an_output remainder masked centred two_passes logistic
+        soft_plus near_one
     """,
     "worked_examples": """
         softmax_of_one_and_two exponentials_of_four_scores softmax_of_four_scores rounded_weights_do_not_sum_to_one

@@ -419,6 +419,10 @@ STEADY = _row("centred", f"{CENTRED}, c = mean, or x where s is largest and near
 UNSHIFTED = f"(exp(m - b) + rest), b = 0 where 0 <= m <= {ROOM}, else m"
 
 
+def _unshifted(formula: str) -> str:
+    return formula.replace("v - m", "v - b").replace("(1 + rest)", UNSHIFTED)
+
+
 def free_rows(centre: Rewrite) -> tuple[Rewrite, ...]:
     """All rows, for double precision: sums of exponentials are shifted only where they must be."""
     by = _centred(_mean if centre is BY_MEAN else _steady, free)
@@ -426,7 +430,7 @@ def free_rows(centre: Rewrite) -> tuple[Rewrite, ...]:
         TWO_PASSES,
         replace(centre, theorem="stable_forms.centred_at_any_shift", apply=by),
         QUOTIENT,
-        _row("remainder", _unshifted(REMAINDER), "any_shift", _remainder(free)),
+        _row("remainder", _unshifted(REMAINDER), "remainder_at_any_shift", _remainder(free)),
         *LOGARITHMS,
         _row("ratio", _unshifted(RATIO), "any_shift", _ratio(free)),
         *SCALARS,

@@ -387,8 +387,9 @@ def _others(term: Term) -> bool:
     """Whether it is a sum of shifted exponentials without the largest, which is added up exactly."""
     body, condition = term.args
     left_out = condition.op == "cmp" and condition.value == "!=" and condition.args[1].op == "argmax"
-    free = body.args[0].op == "add" and any(t.args[0].op == "where" for t in body.args[0].args if t.op == "neg")
-    return left_out and body.op == "fn" and body.value == "exp" and len(term.bound) == 1 and not free
+    if not left_out or body.op != "fn" or body.value != "exp" or len(term.bound) != 1:
+        return False
+    return not any(t.op == "neg" and t.args[0].op == "where" for t in body.args[0].args)
 
 
 def _prod(a: Analysis, term: Term) -> Bound:
