@@ -195,7 +195,7 @@ def test_generated_javascript_gives_what_numpy_gives(name: str) -> None:
 def test_wrong_javascript_is_noticed() -> None:
     one, context = widget("steps"), engine()
     script = view.script([one])
-    damaged = script.replace("Math.exp(z[i] - peak)", "Math.exp((z[i] - peak) * (1 + 1e-11))")
+    damaged = re.sub(r"Math\.exp\(z\[i\] - (\w+)\)", r"Math.exp((z[i] - \1) * (1 + 1e-11))", script)
     assert damaged != script
     context.eval(damaged + "globalThis.derived = derived;")
     found = json.loads(context.eval(f"JSON.stringify(derived['steps.s']([2, 1, 0.5, -1]), {AS_DATA})"))
