@@ -21,7 +21,14 @@ MARKER = "implements(formula, **options): what the fixture `implements` holds a 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("derive")
     group.addoption("--derive-report", metavar="DIR", default=None, help="write the reports of the theorems that ran")
-    group.addoption("--derive-timeout", metavar="SECONDS", type=float, default=30.0, help="time for each claim")
+    group.addoption("--derive-timeout", metavar="SECONDS", type=_seconds, default=30.0, help="time for each claim")
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError
+    return value
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,6 +37,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if folder is not None or config.getoption("xmlpath", None):
         config.pluginmanager.register(Recording(), "derive-recording")
     if folder is not None and not hasattr(config, "workerinput"):
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise pytest.UsageError(f"--derive-report: cannot write to {folder}: {problem.strerror}") from None
         config.pluginmanager.register(Gathering(Path(folder), config.getoption("--derive-timeout")), "derive-report")
 
 
@@ -37,7 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if file_path.suffix == ".derive" and file_path.name.startswith("test_"):
+    if file_path.suffix != ".derive":
+        return None
+    if file_path.name.startswith("test_") or parent.session.isinitpath(file_path):
         return TheoryFile.from_parent(parent, path=file_path)
     return None
 

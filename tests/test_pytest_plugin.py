@@ -83,6 +83,17 @@ def test_k_and_lf_choose_theorems(folder: Path) -> None:
     assert "1 failed" in run(folder, "--lf").stdout
 
 
+def test_a_theorem_and_a_file_of_any_name_are_chosen_by_their_paths(folder: Path) -> None:
+    assert "1 passed" in run(folder, "test_mine.derive::jacobian").stdout
+    assert "1 failed, 1 passed" in run(folder, "other.derive").stdout
+
+
+def test_what_the_options_cannot_be_is_an_error_of_usage(folder: Path) -> None:
+    for options in (["--derive-timeout", "-1"], ["--derive-timeout", "nan"], ["--derive-report", "test_mine.derive"]):
+        found = run(folder, *options)
+        assert found.returncode == 4 and options[0] in found.stderr and "Traceback" not in found.stderr
+
+
 def test_bad_file_is_an_error_of_collection_with_its_place(folder: Path) -> None:
     (folder / "test_bad.derive").write_text("n: axis\nx = y + 1\n")
     found = run(folder, "test_bad.derive")
