@@ -28,12 +28,14 @@ def wrong(tmp_path_factory: pytest.TempPathFactory) -> list[Wrong]:
 
 @pytest.fixture(scope="module")
 def outcomes(wrong: list[Wrong]) -> dict[str, list[tuple[Wrong, Outcome]]]:
-    """All rules in float64, a third of them in float32."""
+    """Half of the rules in float64, some of them in float32; the slow test takes all."""
+    chosen = {"float64": [*SOFTMAX, *wrong[len(SOFTMAX) :: 2]], "float32": wrong[::6]}
+    return {dtype: examined(rules, dtype) for dtype, rules in chosen.items()}
+
+
+def examined(rules: list[Wrong], dtype: str) -> list[tuple[Wrong, Outcome]]:
     with np.errstate(all="ignore"):
-        return {
-            dtype: [(w, examine(w.kernel, w.formula, dtype=dtype)) for w in chosen]
-            for dtype, chosen in (("float64", wrong), ("float32", [*SOFTMAX, *wrong[len(SOFTMAX) :: 3]]))
-        }
+        return [(w, examine(w.kernel, w.formula, dtype=dtype)) for w in rules]
 
 
 def mistakes(found: list[tuple[Wrong, Outcome]]) -> Iterator[tuple[Wrong, str]]:
@@ -47,26 +49,38 @@ def test_there_are_the_twelve_rules_and_a_hundred_more(wrong: list[Wrong]) -> No
     assert len({w.name + w.formula for w in wrong}) == len(wrong)
 
 
-def test_no_wrong_rule_passes_in_float64_at_ordinary_inputs(outcomes: dict[str, list[tuple[Wrong, Outcome]]]) -> None:
+def caught_and_named_rightly(found: list[tuple[Wrong, Outcome]], at_least: float) -> None:
+    """No rule passes at ordinary inputs, so large a part of them is named, and none wrongly."""
     ordinary = {"small", "two entries", "odd size", "equal sizes"}
-    for one, outcome in outcomes["float64"]:
+    for one, outcome in found:
         assert not outcome.ok, one.name
         assert outcome.found_in in ordinary, one.name
-
-
-def test_in_float32_only_a_rule_that_rounding_hides_passes(outcomes: dict[str, list[tuple[Wrong, Outcome]]]) -> None:
-    """One part in a million is 8 ulp of float32, which the sum and the exponentials may be off by."""
-    passed = [w for w, outcome in outcomes["float32"] if outcome.ok]
-    assert [w.name for w in passed] == ["1e-6"]
-    assert all(w.tiny for w in passed)
-
-
-def test_mistakes_are_named_and_none_wrongly(outcomes: dict[str, list[tuple[Wrong, Outcome]]]) -> None:
-    assert len(list(mistakes(outcomes["float64"]))) >= 80
-    assert len(list(mistakes(outcomes["float32"]))) >= 30
-    for one, words in (*mistakes(outcomes["float64"]), *mistakes(outcomes["float32"])):
+    names = list(mistakes(found))
+    assert len(names) >= at_least * len(found)
+    for one, words in names:
         assert one.named is not None, f"{one.name} is none of the known mistakes, and was called: {words}"
         assert one.named in words, f"{one.name} was called: {words}"
+
+
+def test_wrong_rules_are_caught_in_float64_and_none_is_named_wrongly(
+    outcomes: dict[str, list[tuple[Wrong, Outcome]]],
+) -> None:
+    caught_and_named_rightly(outcomes["float64"], 0.7)
+
+
+def test_wrong_rules_are_caught_in_float32_and_none_is_named_wrongly(
+    outcomes: dict[str, list[tuple[Wrong, Outcome]]],
+) -> None:
+    caught_and_named_rightly(outcomes["float32"], 0.6)
+
+
+@pytest.mark.slow
+def test_all_wrong_rules_are_caught_and_none_is_named_wrongly(wrong: list[Wrong]) -> None:
+    """Float32 passes one: a part in a million is 8 ulp, which the sum and the exponentials may be off by."""
+    caught_and_named_rightly(examined(wrong, "float64"), 0.7)
+    narrow = examined(wrong, "float32")
+    assert [w.name for w, outcome in narrow if outcome.ok] == [w.name for w in wrong if w.tiny] == ["1e-6"]
+    caught_and_named_rightly([(w, outcome) for w, outcome in narrow if not w.tiny], 0.7)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

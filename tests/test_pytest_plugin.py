@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -51,11 +52,12 @@ def test_called_directly():
 """
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    installed = any(e.value == "derive.pytest_plugin" for e in entry_points(group="pytest11"))
+def run(folder: Path, *arguments: str, installed: bool = False) -> subprocess.CompletedProcess[str]:
+    """A run of pytest in the folder, with our plugin alone, or with all that are installed."""
+    alone = {} if installed else {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     plugin = [] if installed else ["-p", "derive.pytest_plugin"]
-    command = [sys.executable, "-m", "pytest", "-c", "/dev/null", "--rootdir", str(folder), *plugin]
-    return subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
+    command = [sys.executable, "-m", "pytest", "-c", "/dev/null", "--rootdir", str(folder), *plugin, *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, env={**os.environ, **alone})
 
 
 @pytest.fixture
@@ -130,7 +132,7 @@ def test_works_with_xdist(folder: Path) -> None:
     pytest.importorskip("xdist", reason="pytest-xdist is not installed")
     (folder / "test_kernel.py").write_text(KERNEL)
     (folder / "test_plain.py").write_text(PLAIN)
-    found = run(folder, "-n", "2", "--derive-report", "out", "--junitxml", "out.xml")
+    found = run(folder, "-p", "xdist", "-n", "2", "--derive-report", "out", "--junitxml", "out.xml")
     assert "3 failed, 4 passed" in found.stdout
     assert "diagonal_only" in (folder / "out" / "test_mine.md").read_text()
     checks = json.loads((folder / "out" / "implementations.json").read_text())
@@ -168,5 +170,6 @@ def test_example_project_passes(tmp_path: Path) -> None:
 
     source = Path(__file__).resolve().parent.parent / "examples" / "softmax_kernel"
     shutil.copytree(source, tmp_path / "example", ignore=shutil.ignore_patterns("__pycache__"))
-    found = run(tmp_path / "example", "-q", "-W", "error")
+    installed = any(e.value == "derive.pytest_plugin" for e in entry_points(group="pytest11"))
+    found = run(tmp_path / "example", "-q", "-W", "error", installed=installed)
     assert found.returncode == 0 and "12 passed" in found.stdout, found.stdout
