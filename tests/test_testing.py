@@ -240,6 +240,25 @@ def test_reductions_and_ignored_labels(theory: Callable[..., Path]) -> None:
     assert not examine(kept_all, f"{path}:grad", batch=3, reduction="mean", ignore_index=-100).ok
 
 
+@pytest.mark.parametrize(
+    "modes", [{"dtype": "float32"}, {"dtype": "float16"}, {"dtype": "bfloat16", "inside": "float32"}]
+)
+def test_what_was_saved_is_handed_over_and_its_rounding_allowed(
+    theory: Callable[..., Path], modes: dict[str, str]
+) -> None:
+    page = (Path(__file__).resolve().parent.parent / "docs" / "testing.md").read_text(encoding="utf-8")
+    (block,) = [b for b in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S) if b.startswith('"""')]
+    path = theory(block)
+
+    def backward(lse: Any, z: Any, g: Any, wide: Any = np.float32) -> Any:
+        found = g.astype(wide) - np.exp(z.astype(wide) - lse.astype(wide)) * g.astype(wide).sum()
+        return found.astype(z.dtype)
+
+    assert_implements(backward, f"{path}:backward", **modes)
+    wrong = examine(lambda lse, z, g: backward(lse, z, g) * 2, f"{path}:backward", **modes)
+    assert wrong.cause is not None and wrong.cause.mistake is not None and "twice" in wrong.cause.mistake
+
+
 def blocked(z: np.ndarray) -> np.ndarray:
     """A function that takes multiples of 16 only."""
     if z.shape[-1] % 16:
