@@ -15,6 +15,7 @@ from derive.codegen import Compiled, quantity
 from derive.evidence import measure as measuring
 from derive.evidence.inputs import FAMILIES, admitted, draws
 from derive.evidence.measure import Measurement, Row, compiled_variants, inputs_of, measure
+from derive.evidence.peers import peer
 from derive.evidence.second import Disagreement
 from derive.evidence.ulp import FORMATS, Reference, binade, error, reference
 from derive.language import load, loads
@@ -270,3 +271,35 @@ def test_any_quantity_is_measured(theory: object, name: str, variants: tuple[str
     assert len(found.rows) == len(FAMILIES) * len(variants)
     assert sum(r.components for r in found.rows) > 0
     assert found.opinions > 0
+
+
+# -- peers -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("theory", "name", "function"),
+    [
+        ("softmax", "s", "softmax"),
+        ("softmax", "shift_by_maximum", "softmax"),
+        ("log_sum_exp", "log_softmax", "log_softmax"),
+        ("log_sum_exp", "log_of_softmax", "log_softmax"),
+        ("log_sum_exp", "lse", "logsumexp"),
+        ("softmax", "Z", None),
+        ("softmax", "diagonal", None),
+        ("softmax", "vjp", None),
+        ("cross_entropy", "loss", None),
+        ("temperature", "p", None),
+    ],
+)
+def test_scipy_is_found_by_the_formula(theory: str, name: str, function: str | None) -> None:
+    pytest.importorskip("scipy")
+    found = peer(quantity(load(theory), name))
+    assert (found and found.name) == function
+
+
+def test_scipy_loses_the_digits_of_a_confident_output() -> None:
+    pytest.importorskip("scipy")
+    found = measure(load("log_sum_exp"), "log_softmax", ("float64",))
+    assert found.variants[-2:] == ("scipy", "accurate")
+    assert row(found, "scipy", "float64", "one dominant").lost > 0
+    assert row(found, "accurate", "float64", "one dominant").max_ulp < 2

@@ -184,7 +184,7 @@ def test_digest_of_a_folder_tells_names_and_contents(tmp_path: Path) -> None:
 
 EVIDENCE = Evidence(
     {("t", 0): Again(None, "n = 1", "why"), ("t", 1): Again(True, "", "")},
-    (Measured("s", "s", ("naive",), (("s", "float64", "1"),), (), ("c",),
+    (Measured("s", "s", ("naive",), ("float64",), (("s", "as written", "1"),), (), ("c",),
               (Worst("as written", "float64", "1", (("z", "[1]"),), "0", "1", "1"),)),),
     (("q", "because"),),
     3,

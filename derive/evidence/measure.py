@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -17,8 +17,10 @@ from derive.codegen.forms import ACCURATE, FORMS
 from derive.codegen.quantities import variables_of
 from derive.evidence.inputs import Inputs, draws, plain
 from derive.evidence.oracle import Known, truths
+from derive.evidence.peers import Peer, peer
 from derive.evidence.second import confirmed
 from derive.evidence.ulp import FORMATS, GUARD, Format
+from derive.language.printer import to_text
 from derive.language.theory import Theory
 
 MAX_COMPONENTS = 256  # of one result that are compared; more are sampled
@@ -77,7 +79,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Measurement:
-    """All rows of one quantity. `variants` are the forms that were compared, by name.
+    """All rows of one quantity. `variants` are the forms that were compared, and "scipy" where it has the quantity.
 
     `undefined` counts components without a true value at the input, `opinions` those of which mpmath, at 50 and at 100
     digits, was asked and confirmed the enclosure (it raises Disagreement otherwise).
@@ -102,7 +104,7 @@ class Measurement:
 
         About as good is half an ulp or a tenth more than the best, in its worst family.
         """
-        found = {v: self.worst(v, self.rows[0].dtype) for v in self.variants}
+        found = {v: self.worst(v, self.rows[0].dtype) for v in self.variants if v != "scipy"}
         best = min((r.overflow, r.max_ulp) for r in found.values())
         good = (best[0], best[1] + max(0.5, best[1] / 10))
         return next(v for v, r in found.items() if (r.overflow, r.max_ulp) <= good)
@@ -118,7 +120,10 @@ def measure(theory: Theory, name: str, dtypes: Sequence[str] = ("float64", "floa
 
 def measure_quantity(q: Quantity, dtypes: Sequence[str] = ("float64", "float32"), seed: int = 0) -> Measurement:
     """The errors of a quantity in each dtype and variant, on the same inputs."""
-    variants = compiled_variants(q)
+    variants: dict[str, Compiled | Peer] = dict(compiled_variants(q))
+    if other := peer(q):
+        *names, best = variants
+        variants = {**{n: variants[n] for n in names}, "scipy": other, best: variants[best]}
     if not any(a.axes or a.kind not in ("size", "index") for a in next(iter(variants.values())).arguments):
         dtypes = dtypes[:1]  # without arrays there is no dtype to keep
     rows: list[Row] = []
@@ -131,7 +136,7 @@ def measure_quantity(q: Quantity, dtypes: Sequence[str] = ("float64", "float32")
         for family in dict.fromkeys(c.inputs.family for c in cases):
             here = [c for c in cases if c.inputs.family == family]
             rows += [_row(variant, code, form, family, here) for variant, code in variants.items()]
-    formula = next(iter(variants.values())).formula
+    formula = q.formula or to_text(q.term)
     return Measurement(q.title or q.name, formula, tuple(variants), tuple(rows), undefined, opinions, seed)
 
 
@@ -152,7 +157,7 @@ def compiled_variants(q: Quantity) -> dict[str, Compiled]:
     return codes | {name: q.compile(name, wide=False) for name in others if name in BY_HAND}
 
 
-def inputs_of(q: Quantity, variants: dict[str, Compiled], form: Format, seed: int) -> Iterator[Inputs]:
+def inputs_of(q: Quantity, variants: Mapping[str, Compiled | Peer], form: Format, seed: int) -> Iterator[Inputs]:
     """The inputs that the variants are measured on, for every variable that the quantity's term rests on."""
     declared = [q.context.declarations[name] for name in variables_of(q.term, q.context)]
     arguments = {d.name: Argument(d.name, d.name, d.kind, d.axes, d.over) for d in declared}
@@ -173,7 +178,7 @@ class _Case:
         self.places: list[tuple[int, ...]] = every
         self.true: list[Known | None] = truths(q.term, plain(q.context), inputs, q.letters, every, form)
 
-    def results(self, code: Compiled) -> list[float]:
+    def results(self, code: Compiled | Peer) -> list[float]:
         """What the code computes for the components."""
         arguments = {**self.inputs.arrays, **self.inputs.indices}
         arguments = {a.name: arguments.get(a.name, self.inputs.sizes.get(a.name)) for a in code.arguments}
@@ -182,7 +187,7 @@ class _Case:
         return [float(result[place]) for place in self.places]
 
 
-def _row(variant: str, code: Compiled, form: Format, family: str, cases: Iterable[_Case]) -> Row:
+def _row(variant: str, code: Compiled | Peer, form: Format, family: str, cases: Iterable[_Case]) -> Row:
     errors: list[tuple[float, _Case, int, float]] = []
     counts = dict.fromkeys(("nan", "infinite", "lost", "spurious"), 0)
     components = 0

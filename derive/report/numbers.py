@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_UP
 from decimal import Context as Decimals
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from derive.engine.verdict import TheoryResult
@@ -24,11 +25,13 @@ SECONDS = 60.0  # for each claim, many times what the catalogue needs, so that n
 SEED = 0
 DTYPES = ("float64", "float32")
 PACKAGES = ("numpy", "python-flint", "mpmath", "sympy")  # whose versions evidence depends on
+PEERS = ("scipy",)  # measured beside it where they are installed
 VARIANTS = {
     "naive": "as written",
     "shifted": "shifted",
     "corrected": "exponents corrected",
     "mean": "centred on the mean",
+    "scipy": "SciPy",
     "accurate": "digits kept",
 }
 LONGEST_SIZE = 160  # of the formula that a bound is proportional to, if it is to be shown
@@ -181,7 +184,7 @@ def gather(result: TheoryResult, tell: Callable[[str], None] = lambda _: None) -
     drawn, left_out = figures(result, measured, SEED)
     return Evidence(
         agreed, tuple(measured), (*skipped, *left_out), opinions, module(codes), SEED, drawn,
-        tuple((name, version(name)) for name in PACKAGES),
+        tuple((name, version(name)) for name in (*PACKAGES, *(p for p in PEERS if find_spec(p)))),
     )  # fmt: skip
 
 
