@@ -16,13 +16,16 @@ Make = Callable[..., Run]
 
 @dataclass(frozen=True)
 class Case:
-    """`base` is the candidate that the ratios are to, `bars` what derive's time is to be at most, of others' times."""
+    """`base` is the candidate that the ratios are to.
+
+    `bars` are what the time of one candidate is to be at most, as a part of another's.
+    """
 
     title: str
     base: str
     data: Callable[[], tuple[Any, ...]]
     candidates: dict[str, tuple[str | None, Make]]
-    bars: dict[str, float] = field(default_factory=dict)
+    bars: dict[tuple[str, str], float] = field(default_factory=dict)
 
 
 def normal(*shape: int, dtype: Any = np.float64, count: int = 1) -> tuple[Any, ...]:
@@ -38,9 +41,9 @@ def softmax_derive(z: Any) -> Run:
     return lambda: function(z, out=out)
 
 
-def softmax_derive_new(z: Any) -> Run:
-    function = derive.load("softmax").function("s")
-    return lambda: function(z)
+def softmax_derive_shifted(z: Any) -> Run:
+    function, out = derive.load("softmax").function("s", "shifted", wide=False), np.empty_like(z)
+    return lambda: function(z, out=out)
 
 
 def softmax_numpy(z: Any) -> Run:
@@ -75,7 +78,7 @@ def softmax_jax(z: Any) -> Run:
 SOFTMAX: dict[str, tuple[str | None, Make]] = {
     "NumPy by hand": (None, softmax_numpy),
     "derive": (None, softmax_derive),
-    "derive, new result": (None, softmax_derive_new),
+    "derive, shifted, own dtype": (None, softmax_derive_shifted),
     "SciPy": ("scipy", softmax_scipy),
     "PyTorch": ("torch", softmax_torch),
     "JAX": ("jax", softmax_jax),
@@ -86,6 +89,16 @@ SOFTMAX: dict[str, tuple[str | None, Make]] = {
 
 def vjp_derive(g: Any, z: Any) -> Run:
     function, out = derive.load("softmax").vjp("s", "z"), np.empty_like(z)
+    return lambda: function(g, z, out=out)
+
+
+def vjp_derive_own(g: Any, z: Any) -> Run:
+    function, out = derive.load("softmax").vjp("s", "z", wide=False), np.empty_like(z)
+    return lambda: function(g, z, out=out)
+
+
+def vjp_derive_shifted(g: Any, z: Any) -> Run:
+    function, out = derive.load("softmax").vjp("s", "z", "shifted", wide=False), np.empty_like(z)
     return lambda: function(g, z, out=out)
 
 
@@ -124,6 +137,8 @@ def vjp_jax(g: Any, z: Any) -> Run:
 VJP: dict[str, tuple[str | None, Make]] = {
     "NumPy by hand": (None, vjp_numpy),
     "derive": (None, vjp_derive),
+    "derive, own dtype": (None, vjp_derive_own),
+    "derive, shifted, own dtype": (None, vjp_derive_shifted),
     "PyTorch": ("torch", vjp_torch),
     "JAX": ("jax", vjp_jax),
 }
@@ -148,6 +163,12 @@ def attention_products(Q: Any, K: Any, V: Any, dO: Any) -> Run:
 
 def attention_derive(Q: Any, K: Any, V: Any, dO: Any) -> Run:
     function = derive.load("attention").function("O, dQ, dK, dV")
+    out = tuple(np.empty_like(a) for a in (Q, Q, K, V))
+    return lambda: function(Q, K, V, dO, out=out)
+
+
+def attention_derive_own(Q: Any, K: Any, V: Any, dO: Any) -> Run:
+    function = derive.load("attention").function("O, dQ, dK, dV", wide=False)
     out = tuple(np.empty_like(a) for a in (Q, Q, K, V))
     return lambda: function(Q, K, V, dO, out=out)
 
@@ -199,6 +220,7 @@ def attention_jax(Q: Any, K: Any, V: Any, dO: Any) -> Run:
 ATTENTION: dict[str, tuple[str | None, Make]] = {
     "the six matrix products": (None, attention_products),
     "derive": (None, attention_derive),
+    "derive, own dtype": (None, attention_derive_own),
     "NumPy by hand": (None, attention_numpy),
     "PyTorch": ("torch", attention_torch),
     "JAX": ("jax", attention_jax),
@@ -206,7 +228,11 @@ ATTENTION: dict[str, tuple[str | None, Make]] = {
 
 CASES: dict[str, Case] = {
     "softmax": Case(
-        "Softmax, 1024 × 1000, float64", "NumPy by hand", lambda: normal(1024, 1000), SOFTMAX, {"NumPy by hand": 1.5}
+        "Softmax, 1024 × 1000, float64",
+        "NumPy by hand",
+        lambda: normal(1024, 1000),
+        SOFTMAX,
+        {("derive", "NumPy by hand"): 1.5},
     ),
     "softmax32": Case(
         "Softmax, 32768 × 1000, float32", "NumPy by hand", lambda: normal(32768, 1000, dtype=np.float32), SOFTMAX
@@ -216,13 +242,13 @@ CASES: dict[str, Case] = {
         "PyTorch",
         lambda: normal(32768, 1000, dtype=np.float32, count=2),
         VJP,
-        {"PyTorch": 0.6},
+        {("derive, shifted, own dtype", "PyTorch"): 0.6},
     ),
     "attention": Case(
         "Attention, forward and backward, T = 256, d = 64, 8 heads, float32",
         "the six matrix products",
         lambda: normal(8, 256, 64, dtype=np.float32, count=4),
         ATTENTION,
-        {"the six matrix products": 1.4},
+        {("derive, own dtype", "the six matrix products"): 1.4},
     ),
 }
