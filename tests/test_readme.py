@@ -126,10 +126,14 @@ def test_architecture_names_the_dependencies_there_are() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     (table,) = re.findall(r"^\| package .*?\n\n", text, re.MULTILINE | re.DOTALL)
     named = set(re.findall(r"[\w-]+", " ".join(line.split("|")[1] for line in table.splitlines()[2:] if line)))
-    extras = {k: v for k, v in project["optional-dependencies"].items() if k != "dev"}
-    optional = {re.split(r"[<>=!~]", d)[0].lower() for listed in extras.values() for d in listed}
+    extras = {
+        extra: {re.split(r"[<>=!~]", d)[0].lower() for d in listed}
+        for extra, listed in project["optional-dependencies"].items()
+    }
+    development = extras.pop("dev")
+    optional = {name for names in extras.values() for name in names}
     assert wanted | optional <= named
-    assert named <= wanted | optional | {"optional", *extras}
+    assert named <= wanted | optional | development | {"optional", "development", *extras}
 
 
 def test_commands_of_the_readme_are_those_there_are() -> None:
