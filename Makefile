@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup report test quick slow mutants fuzz coq bench lint clean
+.PHONY: help setup report test quick slow mutants fuzz coq bench lint clean picture
 
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ coq: $(STAMP)  ## have Coq check the catalogue's proofs again, if it is installe
 
 bench: $(STAMP)  ## measure generated code beside NumPy, SciPy, PyTorch and JAX, as far as they are installed
 	@$(BIN)/python -m benchmarks.run
+
+picture: $(STAMP)  ## draw the picture of the README, docs/report.png
+	@$(BIN)/python -m tests.picture
 
 lint: $(STAMP)  ## style and types
 	$(BIN)/ruff check .

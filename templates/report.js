@@ -43,7 +43,7 @@
   }
 
   // What scrolls sideways can be reached by keyboard.
-  const reach = () => all(".math.display, .scroll, .step dd, pre").forEach((e) => {
+  const reach = () => all(".math.display, .scroll, .step dd, pre, main p, main li, .needs").forEach((e) => {
     if (e.scrollWidth > e.clientWidth + 1) e.tabIndex = 0; else e.removeAttribute("tabindex");
   });
   reach();
