@@ -1,4 +1,4 @@
-"""The picture that the README opens with: a theorem on a page of a report, with its derivation. Run by `make picture`."""
+"""The picture that the README opens with: a theorem on a page, with its derivation. Run by `make picture`."""
 
 from __future__ import annotations
 
