@@ -41,13 +41,24 @@ def test_bound_in_words(name: str, spoken: str) -> None:
     assert bound_of(quantity(load(source), what).plan()).spoken() == spoken
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize(
+    "name", ["softmax.s", "softmax.vjp", "log_sum_exp.log_softmax", "cross_entropy.gradient", "attention.O"]
+)
+def test_code_in_its_own_dtype_keeps_its_bound(name: str, dtype: str) -> None:
+    source, what = name.split(".")
+    found = share(quantity(load(source), what), dtype=dtype)
+    assert found.kept and found.components >= 20
+    assert found.most > 0.001
+
+
 def test_bounds_are_used_not_empty() -> None:
     found = share(quantity(load("softmax"), "s"), draws=3)
     assert 0.1 < found.most < 1 and found.components > 200
 
 
 def test_code_that_is_worse_than_it_says_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "_watched", lambda q: q.compile("shifted").function)
+    monkeypatch.setattr(bounded, "_watched", lambda q, wide: q.compile("shifted").function)
     assert share(quantity(load("softmax"), "s"), draws=3).most > SLACK
 
 

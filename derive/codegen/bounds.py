@@ -113,6 +113,8 @@ FUNCTIONS = {"exp": 2, "log": 2, "log1p": 2, "expm1": 2, "sqrt": 1, "abs": 0, "s
 FUNCTIONS |= {"softplus": 6, "sin": 4, "cos": 4, "tan": 4, "sinh": 4, "cosh": 4, "tanh": 4, "atan": 4, "erf": 12}
 FUNCTIONS |= {"lgamma": 64, "digamma": 32, "trigamma": 32}
 
+NARROW_FUNCTIONS = 4  # NumPy's functions of float32 are within four ulp
+
 
 class NoBound(CodegenError):
     """The analysis does not cover a part; the message names it."""
@@ -124,6 +126,7 @@ class Analysis:
 
     plan: Plan
     corrected: bool
+    narrow: bool = False
     normal: Normal = field(init=False)
     known: dict[Term, Bound] = field(default_factory=dict)
     stored: tuple[Term, ...] = ()
@@ -172,11 +175,15 @@ def _below_maximum(term: Term) -> bool:
     return plain and at_place(largest.args[0], term.args[0], largest.bound[0]) is not None
 
 
-def bound_of(plan: Plan, corrected: bool = True) -> Bound:
-    """The bound of what a plan computes. Raises NoBound where a part is not covered."""
+def bound_of(plan: Plan, corrected: bool = True, narrow: bool = False) -> Bound:
+    """The bound of what a plan computes. Raises NoBound where a part is not covered.
+
+    `narrow` is for code that computes in a narrower dtype than float64: there elementary functions are less exact, and
+    no sum is added up exactly.
+    """
     if plan.term.op == "list":
         raise NoBound("no bound is stated for several results at once")
-    found = Analysis(plan, corrected and plan.form.corrected).bound(plan.term)
+    found = Analysis(plan, corrected and plan.form.corrected, narrow).bound(plan.term)
     return Bound(found.count + 1, found.size, found.own) if found.exact and not found.own else found
 
 
@@ -207,7 +214,7 @@ def _def(a: Analysis, term: Term) -> Bound:
 
 def _add(a: Analysis, term: Term) -> Bound:
     centre = _centre(term)
-    return _summed(Analysis(a.plan, a.corrected, stored=(*a.stored, centre)) if centre else a, term.args)
+    return _summed(Analysis(a.plan, a.corrected, a.narrow, stored=(*a.stored, centre)) if centre else a, term.args)
 
 
 def _summed(a: Analysis, parts: tuple[Term, ...]) -> Bound:
@@ -308,8 +315,8 @@ def _fn(a: Analysis, term: Term) -> Bound:
             return a.relative(term, NONE)
         return Bound(parts[0].count.most(parts[1].count), add(*(p.size for p in parts)), False)
     if name == "exp" and a.corrected and exact_difference(x, a.plan.context.definitions):
-        return a.relative(term, Count(3))
-    found, own = a.bound(x), Count(FUNCTIONS[name])
+        return a.relative(term, Count(1 + FUNCTIONS[name] * (NARROW_FUNCTIONS if a.narrow else 1)))
+    found, own = a.bound(x), Count(FUNCTIONS[name] * (NARROW_FUNCTIONS if a.narrow else 1))
     if found.exact:
         return a.relative(term, own)
     row = CONDITIONS.get(name)
@@ -373,7 +380,7 @@ def _sum(a: Analysis, term: Term) -> Bound:
     if term.args[1] is not TRUE:
         _sure(a, term.args[1])
     axes = [k.value[1] for k in term.bound]
-    if _others(term) and a.corrected and found.own:
+    if _others(term) and a.corrected and not a.narrow and found.own:
         return a.relative(term, found.count + 2)
     added = Count(len(axes) - 1, tuple(sorted((axis, axes.count(axis)) for axis in set(axes))))
     if len(axes) > 1:  # N M - 1 roundings are at most those of both axes where it is summed axis by axis

@@ -72,12 +72,12 @@ def _described(a: Argument) -> str:
     return f"index[{a.over}]{axes}" if a.kind == "index" else f"{a.kind}{axes}"
 
 
-def accuracy(plan: Plan) -> list[str]:
+def accuracy(plan: Plan, wide: bool = True) -> list[str]:
     """The stated bound of the plan's NumPy code in lines; none where the analysis does not cover it."""
     from derive.codegen.bounds import NoBound, bound_of
 
     try:
-        bound = bound_of(plan)
+        bound = bound_of(plan, narrow=not wide)
     except NoBound:
         return []
     if bound.exact:
@@ -85,6 +85,6 @@ def accuracy(plan: Plan) -> list[str]:
     shown = bound.spoken()
     if len(shown) > 300:
         shown = f"({bound.count}) u times the formula with the sizes of all terms added"
-    return _wrapped(
-        f"Off by at most {shown}, u = 2**-53, where nothing underflows; narrower dtypes are rounded once more."
-    )
+    once = "u = 2**-53, where nothing underflows; narrower dtypes are rounded once more."
+    own = "where nothing underflows, with u = 2**-53, 2**-24, 2**-11 or 2**-8, half an ulp of 1 in the dtype."
+    return _wrapped(f"Off by at most {shown}, {once if wide else own}")

@@ -107,7 +107,7 @@ class Quantity:
         computed in float64 and rounded once, or, where not `wide`, in themselves.
         """
         plan = self.plan(stable if wide else narrowed(form_of(stable)))
-        source = _Writer(plan, NUMPY, wide).module(heading(plan, stated=accuracy(plan) if wide else ()))
+        source = _Writer(plan, NUMPY, wide).module(heading(plan, stated=accuracy(plan, wide)))
         function = _function(source, self.name)
         return Compiled(self.name, plan.formula, source, plan.arguments, self.letters, plan.rewrites, function)
 

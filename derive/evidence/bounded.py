@@ -12,7 +12,7 @@ from flint import arb, ctx
 
 from derive.codegen import Quantity
 from derive.codegen.bounds import Bound, bound_of
-from derive.codegen.forms import ACCURATE
+from derive.codegen.forms import ACCURATE, narrowed
 from derive.evidence.balls import Balls, Uncovered
 from derive.evidence.inputs import Inputs, plain
 from derive.evidence.measure import compiled_variants, inputs_of
@@ -38,13 +38,14 @@ class Share:
         return self.most <= SLACK
 
 
-def share(q: Quantity, seed: int = 0, draws: int = 1) -> Share:
-    """How much of its stated bound the float64 code uses, where nothing underflows, on so many inputs of each family.
+def share(q: Quantity, seed: int = 0, draws: int = 1, dtype: str = "float64") -> Share:
+    """How much of its stated bound the code uses, where nothing underflows, on so many inputs of each family.
 
-    Raises NoBound and CodegenError.
+    In a narrower dtype than float64 it is the code that computes in that dtype. Raises NoBound and CodegenError.
     """
-    form, plan = FORMATS["float64"], q.plan(ACCURATE)
-    bound, code = bound_of(plan), _watched(q)
+    wide, form = dtype == "float64", FORMATS[dtype]
+    plan = q.plan(ACCURATE if wide else narrowed(ACCURATE))
+    bound, code = bound_of(plan, narrow=not wide), _watched(q, wide)
     most, count, family = 0.0, 0, ""
     for inputs in inputs_of(q, compiled_variants(q), form, seed):
         computed = _results(code, q, inputs) if inputs.seed < draws else None
@@ -69,7 +70,10 @@ def _shares(q: Quantity, context: Any, bound: Bound, inputs: Inputs, computed: n
             sizes = Balls(plain(context), inputs.sizes, inputs.arrays, fixed).over(bound.size, q.letters)
         except (Imprecise, Uncovered):
             return []
-        unit = arb(2) ** -form.precision * bound.count.at(inputs.sizes)
+        count = bound.count.at(inputs.sizes)
+        if count >= 2 ** (form.precision - 2):
+            return []  # not of first order
+        unit = arb(2) ** -form.precision * count / (1 - arb(2) ** -form.precision * count)
         for place, value in zip(places, true, strict=True):
             result = float(computed[place])
             if value is None or not math.isfinite(value.value) or not sizes[place].is_finite():
@@ -82,9 +86,9 @@ def _shares(q: Quantity, context: Any, bound: Bound, inputs: Inputs, computed: n
     return found
 
 
-def _watched(q: Quantity) -> Any:
+def _watched(q: Quantity, wide: bool) -> Any:
     """The code, which raises FloatingPointError where something underflows."""
-    source = q.compile(ACCURATE).source.replace('errstate(all="ignore")', 'errstate(all="ignore", under="raise")')
+    source = q.compile(ACCURATE, wide).source.replace('errstate(all="ignore")', 'errstate(all="ignore", under="raise")')
     space: dict[str, Any] = {}
     exec(compile(source, f"<derive {q.name}>", "exec"), space)  # our own source, of which one option is changed
     return space[q.name]
