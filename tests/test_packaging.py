@@ -53,11 +53,11 @@ def run(*command: object, cwd: Path) -> str:
 def test_wheel_holds_package_catalogue_and_templates_alone(built: dict[str, Path]) -> None:
     names = set(zipfile.ZipFile(built["wheel"]).namelist())
     assert {n.removeprefix("derive/_templates/") for n in names if "/_templates/" in n} == TEMPLATES
-    theories = {n for n in names if n.endswith(".derive")}
+    theories = {n for n in names if n.startswith("derive/theories/")}
     assert theories == {f"derive/theories/{p.name}" for p in (ROOT / "derive" / "theories").iterdir()}
     vendored = r"README\.md|katex/(LICENSE|katex\.min\.(js|css)|fonts/KaTeX_[\w-]+\.woff2)"
     templates = rf"derive/_templates/([\w.]+\.(j2|css|js)|vendor/({vendored}))"
-    allowed = re.compile(rf"derive/[\w/]+\.(py|derive)|{templates}|derive_engine-[\d.]+\.dist-info/.*")
+    allowed = re.compile(rf"derive/[\w/]+\.(py|derive|toml|figures\.toml)|{templates}|derive_engine-[\d.]+\.dist-info/.*")
     assert [n for n in names if not allowed.fullmatch(n)] == []
 
 
