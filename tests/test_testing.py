@@ -205,6 +205,22 @@ def test_an_all_masked_row_must_not_spoil_the_others() -> None:
     assert message(poisoned, "attention.M").startswith("your function gives nan")
 
 
+WRITTEN_OUT = '''"""Masked attention, unshifted."""
+from attention import m, n, d, e, Q, K, V, mask
+T[i, j] = sum(Q[i, a] * K[j, a] for a in d) / sqrt(d)
+W[i, j] = where(mask[i, j], exp(T[i, j]), 0) / sum(exp(T[i, k]) for k in n if mask[i, k])
+Y[i, c] = sum(W[i, j] * V[j, c] for j in n)
+'''
+
+
+def test_what_overflows_is_open_and_not_without_a_value(theory: Callable[..., Path]) -> None:
+    path = theory(WRITTEN_OUT)
+    for fill, agreed, other in ((0.0, "zero", "nan"), (np.nan, "nan", "zero")):
+        output = lambda Q, K, V, mask: masked(fill)(Q, K, Q.dtype.type(0), mask) @ V  # noqa: B023, E731
+        assert_implements(output, f"{path}:Y", dtype="float32", undefined=agreed)
+        assert examine(output, f"{path}:Y", dtype="float32", undefined=other).finding is not None
+
+
 def one_hot(z: Any, t: Any) -> Any:
     found = softmax(z)
     found[np.arange(len(z)), t] -= 1

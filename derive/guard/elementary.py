@@ -96,9 +96,11 @@ def power(a: np.ndarray, da: np.ndarray, p: np.ndarray, dp: np.ndarray) -> tuple
     log = np.log(base)
     log_error = np.where(good, -np.log1p(-np.where(good, da / base, 0)), Wide(np.inf))
     value = np.exp(p * log)
-    moved = np.expm1(np.abs(p) * log_error + np.abs(log) * dp)
+    unsure = np.where((p == 0) & (dp == 0), Wide(0), np.abs(p) * log_error)
+    moved = np.expm1(unsure + np.where(log == 0, Wide(0), np.abs(log) * dp))
     zero = (a == 0) & (da == 0) & (p > 0)
-    return np.where(zero, Wide(0), value), np.where(zero, Wide(0), value * moved)
+    error = np.where((value == 0) & np.isinf(moved), Wide(np.inf), value * moved)
+    return np.where(zero, Wide(0), value), np.where(zero, Wide(0), error)
 
 
 FUNCTIONS: dict[str, Function] = {

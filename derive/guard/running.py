@@ -23,7 +23,7 @@ from derive.evidence.ulp import Format
 from derive.guard import elementary
 from derive.kernel.context import Context
 from derive.language.printer import to_text
-from derive.term import TRUE, Term
+from derive.term import Term
 
 Wide = np.longdouble
 LEEWAY = 2  # an equal form may round once more wherever the formula rounds: exp(x - m - log Z) for exp(x - m)/Z, say
@@ -54,8 +54,9 @@ class Truth:
 
 
 def times(size: np.ndarray, error: np.ndarray) -> np.ndarray:
-    """size * error, 0 where the size is 0 and the error infinite."""
-    return np.where((size == 0) & ~np.isnan(error), Wide(0), size * error)
+    """size * error, 0 where one of them is 0 and the other infinite."""
+    nothing = (size == 0) & ~np.isnan(error) | (error == 0) & ~np.isnan(size)
+    return np.where(nothing, Wide(0), size * error)
 
 
 def spread_out(array: np.ndarray, letters: tuple[Term, ...], wanted: tuple[Term, ...]) -> np.ndarray:
@@ -303,10 +304,11 @@ def _pow(e: Evaluator, term: Term) -> Running:
     exponent_value = sign * number.value if number.op == "num" else None
     if exponent_value is not None and exponent_value.denominator == 1:
         count = abs(int(exponent_value))
-        if count == 0:
+        if not count:
             return Running(np.asarray(Wide(1)), np.asarray(Wide(0)))
         size = np.abs(base.value)
         error = (size + base.error) ** count - size**count
+        error = np.where(np.isinf(size**count) & ~np.isnan(base.error), Wide(np.inf), error)
         whole = e.made(base.value**count, error, base.letters, max(count - 1, 0) and max(count - 1, 2))
         return whole if exponent_value > 0 else quotient(e, e.exact(exponent_value / exponent_value), whole)
     ((a, da), (p, dp)), letters = e.aligned(base, e.number(exponent))
@@ -496,4 +498,3 @@ TRUTHS: dict[str, Callable[[Evaluator, Term], Truth]] = {
     "all": _quantified(True),
     "any": _quantified(False),
 }
-assert TRUE.op in TRUTHS
