@@ -260,10 +260,12 @@ def report(
     """Write reports; without a name, of the whole catalogue, with an index."""
     from derive.cli_text import written_text
     from derive.language import LanguageError, catalogue
+    from derive.report.figures import wanted
     from derive.report.page import BadTemplate
     from derive.report.pdf import MissingTool
+    from derive.report.several import report_all
     from derive.report.store import Store, default_store
-    from derive.report.write import FORMATS, Options, report_theory, write_index
+    from derive.report.write import FORMATS, Options, write_index
 
     chosen = tuple(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
     unknown = [part for part in chosen if part not in FORMATS]
@@ -273,27 +275,29 @@ def report(
         )
     store = Store() if no_cache else default_store()
     options = Options(timeout, not names, lang, house)
-    entries, files, bad = [], [], False
+    sources, files, bad = [], [], False
     with _progress() as tell:
         for name in names or catalogue():
             theory = _load(name)
-            if isinstance(theory, Exception):
-                _complain(theory)
-                bad = True
-                continue
             try:
-                entry, written = report_theory(theory, chosen, out, options, store, tell)
-            except LanguageError as problem:  # what is to be drawn of it cannot be read
+                if isinstance(theory, Exception):
+                    raise theory
+                wanted(theory)
+            except LanguageError as problem:  # of the theory, or of what is to be drawn of it
                 _complain(problem)
                 bad = True
-                continue
-            except BadTemplate as problem:
-                raise Failure(f"{house}: {problem}", USAGE) from problem
-            except MissingTool as problem:
-                raise Failure(str(problem), TOOL_MISSING) from problem
-            except OSError as problem:
-                raise Failure(f"cannot write to {out}: {problem.strerror}", USAGE) from problem
-            entries.append(entry)
+            else:
+                sources.append(name)
+        try:
+            made = report_all(sources, chosen, out, options, store, tell)
+        except BadTemplate as problem:
+            raise Failure(f"{house}: {problem}", USAGE) from problem
+        except MissingTool as problem:
+            raise Failure(str(problem), TOOL_MISSING) from problem
+        except OSError as problem:
+            raise Failure(f"cannot write to {out}: {problem.strerror}", USAGE) from problem
+        entries = [entry for entry, _ in made]
+        for _, written in made:
             files += written
         if not names:
             files += write_index(entries, chosen, out, options, store)

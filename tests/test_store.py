@@ -18,6 +18,8 @@ from derive.report import write
 from derive.report.data import plain, restored
 from derive.report.entry import Entry, TheoremEntry
 from derive.report.numbers import Again, Evidence, Measured, Worst
+from derive.report.page import BadTemplate
+from derive.report.several import report_all
 from derive.report.store import Store, key_of
 from derive.report.write import Options, report_theory
 
@@ -203,3 +205,33 @@ def test_record_comes_back_from_json(record: object) -> None:
 def test_what_is_no_record_is_refused(data: object) -> None:
     with pytest.raises((TypeError, ValueError)):
         restored(Entry, data)
+
+
+# -- several at once --------------------------------------------------------------------------------------------------
+
+
+def test_several_processes_make_the_same_reports_in_the_same_order(tmp_path: Path) -> None:
+    sources = []
+    for name in "cab":
+        (tmp_path / f"{name}.derive").write_text(BASE.replace("x", name))
+        sources.append(str(tmp_path / f"{name}.derive"))
+    made = report_all(sources, ("md",), tmp_path / "many", store=Store(tmp_path / "store"), workers=2)
+    one = report_all(sources, ("md",), tmp_path / "one", workers=1)
+    assert [entry for entry, _ in made] == [entry for entry, _ in one]
+    assert [e.name for e, _ in made] == ["c", "a", "b"]
+    for (_, (many,)), (_, (alone,)) in zip(made, one, strict=True):
+        assert many.read_bytes() == alone.read_bytes()
+    assert all(write.is_kept(load(s), ("md",), Options(), Store(tmp_path / "store")) for s in sources)
+    assert not write.is_kept(load(sources[0]), ("md", "tex"), Options(), Store(tmp_path / "store"))
+
+
+def test_what_goes_wrong_in_a_process_is_said(tmp_path: Path) -> None:
+    house = tmp_path / "house"
+    house.mkdir()
+    (house / "report.md.j2").write_text("{{ nothing }}")
+    sources = []
+    for name in "abc":
+        (tmp_path / f"{name}.derive").write_text(BASE)
+        sources.append(str(tmp_path / f"{name}.derive"))
+    with pytest.raises(BadTemplate, match="'nothing' is undefined"):
+        report_all(sources, ("md",), tmp_path / "out", Options(house=house), workers=2)

@@ -115,18 +115,18 @@ def rendered(formulas: Sequence[tuple[str, bool]]) -> list[Rendered] | None:
 
     Raises BadFormula for what KaTeX does not read.
     """
-    render = _engine()
-    if render is None:
+    if _engine() is None:
         return None
-    options = json.dumps(_OPTIONS)
+    return [_rendered(tex, display) for tex, display in formulas]
 
-    def one(tex: str, display: bool) -> Rendered:
-        html, problem = json.loads(render(tex, display, options))
-        if problem is not None or _REFUSED in html:
-            raise BadFormula(f"{problem or 'KaTeX refuses a part of it'}: {tex}")
-        return _apart(html)
 
-    return [one(tex, display) for tex, display in formulas]
+@cache
+def _rendered(tex: str, display: bool) -> Rendered:
+    """One formula laid out. Many pages hold the same."""
+    html, problem = json.loads(_engine()(tex, display, json.dumps(_OPTIONS)))
+    if problem is not None or _REFUSED in html:
+        raise BadFormula(f"{problem or 'KaTeX refuses a part of it'}: {tex}")
+    return _apart(html)
 
 
 def _apart(html: str) -> Rendered:

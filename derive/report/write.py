@@ -70,6 +70,11 @@ def report_theory(
     return restored(Entry, kept["entry"]), files
 
 
+def is_kept(theory: Theory, formats: Sequence[str], options: Options, store: Store) -> bool:
+    """Whether the store holds the report in all these formats."""
+    return all(store.get(key) is not None for key in _keys(theory, formats, options).values())
+
+
 def _written(folder: Path, name: str, text: str, packed: bool) -> Path:
     """Write one file as the store keeps it: its name, and its text or, where `packed`, its bytes in base 64."""
     path = folder / name
