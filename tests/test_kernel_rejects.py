@@ -416,7 +416,7 @@ def test_lemma_is_not_used_where_its_left_side_is_undefined() -> None:
     [
         ("1 == x/x", ()),
         ("x == sqrt(x)**2", ()),
-        ("log(c*p) - log(c*p) == log(c) - log(c)", ()),
+        ("log(x*y) - log(x*y) == log(x) - log(x)", ()),
         ("(-1)**n == 0", ()),
         ("sqrt(-x)*sqrt(-x) == x", ("x <= 0",)),
         ("where(x*y + x*p == 0, 1, 0) == where(y + p == 0, 1, 0)", ()),

@@ -406,10 +406,25 @@ def _joined(
                 more[fn("exp", u)] = c
         base = groups.get(frozenset(), {}) if rest else {}
         yield table
+        yield from ({u: Fraction(1)} for u in _ratios(here, opens, rest))
         if more:
             yield {**table, **more}
         if base:
             yield {**table, **more, **base}
+
+
+def _ratios(here: Normal, opens: list[tuple[Opened, Fraction]], rest: frozenset[tuple[Term, object]]) -> Iterator[Term]:
+    """The terms without a logarithm, as multiples of what stands before one: t log(t) + c may touch 0 at c/t."""
+    for o, c in opens[:MAX_EXPONENTS]:
+        if any(a.op == "fn" and a.value == "log" or isinstance(e, Term) for a, e in o.factors):
+            continue
+        quotient = dict(o.factors)
+        for a, e in rest:
+            if isinstance(e, int | Fraction):
+                quotient[a] = quotient.get(a, 0) - e  # type: ignore[operator]
+        u = here.canonical(mul(num(abs(c)), product((a, e) for a, e in quotient.items() if e != 0)))
+        if u.op != "num" and sign(here, u) == POS:
+            yield u
 
 
 def _tangents(search: Search, entries: Table) -> None:

@@ -46,7 +46,7 @@ def premises(ground: Ground, gap: Term | None) -> tuple[Line, ...]:
 
 
 def switches(gap: Poly) -> Iterator[Term]:
-    """The terms whose sign decides what the polynomial is: of its cases, absolute values and real powers."""
+    """The terms whose sign decides what the polynomial is: of its cases, absolute values, denominators, real powers."""
     for mono in sorted(gap, key=mono_key):
         for a, e in sorted(mono, key=lambda p: key(p[0])):
             if a.op == "where" and a.args[0].op == "cmp" and a.args[0].args[1] is NOUGHT:
@@ -54,7 +54,7 @@ def switches(gap: Poly) -> Iterator[Term]:
                 yield u.args[0] if u.op == "pow" else u
             elif a.op == "fn" and a.value in ("abs", "log"):
                 yield a.args[0]
-            elif a.op == "add" and not isinstance(e, int):
+            elif a.op == "add" and not (isinstance(e, int) and e > 0):
                 yield a
             elif a.op == "pow" and a.args[1].op == "num":
                 yield a.args[0]
@@ -187,7 +187,8 @@ class Search:
     def asked(self, gap: Term) -> list[int]:
         """Lines for the signs on which the atoms of what is left depend."""
         found = []
-        for term in list(dict.fromkeys(switches(self.nf.poly(gap))))[:MAX_ASKED]:
+        asked = dict.fromkeys(t for t in switches(self.nf.poly(gap)) if sign(self.nf, t) & (sign(self.nf, t) - 1))
+        for term in list(asked)[:MAX_ASKED]:
             ways = ((term, True), (neg(term), True), (term, False), (neg(term), False))
             number = next((n for t, strict in ways if (n := self.prove(t, strict, Scope())) is not None), None)
             if number is not None:

@@ -52,6 +52,7 @@ from derive.term import (
     over,
     power,
     sub,
+    substitute,
     where,
 )
 from derive.term import ZERO as NOUGHT
@@ -64,6 +65,26 @@ def cases(self: Normal, poly: Poly) -> Term | None:
     """An indicator, delta or bit on which the polynomial depends outside of other atoms; None if there are many."""
     found = {a for m in poly for a, _ in m if a.op in CASES or (a.op == "var" and self.is_bit(a))}
     return min(found, key=key) if 0 < len(found) <= MAX_CASES else None
+
+
+def told_apart(self: Normal, poly: Poly) -> Poly | None:
+    """The polynomial with [t = argmax f] as the product over k != t of [f(k) < f(t)], where the maximum is known to be
+    attained once; None where there is no such case."""
+    for atom in sorted({a for m in poly for a, _ in m if a.op == "delta"}, key=key):
+        for best, t in (atom.args, atom.args[::-1]):
+            if best.op != "argmax" or best.args[1] is not TRUE or len(best.bound) != 1:
+                continue
+            (k,) = sums.unused(self, best.bound, atom.letters.union(*(sums.letters_of(p) for m in poly for p in m)))
+            at_k, at_t, at_best = (substitute(best.args[0], {best.bound[0]: place}) for place in (k, t, best))
+            others = self.under(cmp("!=", k, best))
+            if others is not None and not others.compare(cmp("<", at_k, at_best)) & ~NEG:
+                lower = self.poly(over("prod", where(cmp("<", at_k, at_t), ONE, NOUGHT), k, where=cmp("!=", k, t)))
+                total: Poly = {}
+                for mono, c in poly.items():
+                    rest = self.finish(mono - {(atom, 1)})
+                    add_to(total, self.mul(rest, lower) if (atom, 1) in mono else rest, c)
+                return total
+    return None
 
 
 def by_cases(self: Normal, poly: Poly, f: Callable[[Normal, Poly], Poly]) -> Poly:

@@ -7,7 +7,7 @@ defined. A step under a `diff`, `at`, `limit` or E uses nothing that holds at th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from derive.kernel import domain, moments, order
 from derive.kernel.context import Context, Lemma
@@ -16,7 +16,7 @@ from derive.kernel.domain import Need
 from derive.kernel.normal import Normal, Poly, add_to
 from derive.kernel.proof import Account, Condition, Proof, Rejected, Step, Use
 from derive.kernel.rules import RULES, instantiate, match
-from derive.kernel.signs import RELATION, Fact, difference, split
+from derive.kernel.signs import RELATION, Fact, difference, sign, split
 from derive.kernel.wellformed import laws_complete, well_formed
 from derive.term import (
     ONE,
@@ -100,11 +100,29 @@ class Ground:
         telling = [n for n in self.needs if not domain.plainly(self.plain, n)]
         more = list(domain.facts_from(telling, "the left side is defined"))
         self.full = self.normal([*self.facts, *more]) if more else self.plain
+        if body.op == "cmp":
+            self.learn(self.plain_to_see(body))
 
     def normal(self, facts: Sequence[Fact]) -> Normal:
         if self.names is not None:
             return self.names.normal(facts, self.guards)
         return Normal(self.context, facts=facts, guards=tuple(self.guards), tick=self.tick)
+
+    def plain_to_see(self, claim: Term) -> Iterator[Fact]:
+        """The signs that bases, denominators and arguments have by their form, where their normal form hides them."""
+        fixed = claim.letters | self.context.letters
+        for t in subterms(self.full.opened(claim)):
+            place = {"div": 1, "pow": 0}.get(t.op, 0 if t.op == "fn" and t.value in ("log", "sqrt") else None)
+            if place is None or t.args[place].op not in ("add", "sum", "mul"):
+                continue
+            base = t.args[place]
+            try:
+                signs = sign(self.full, base)
+                if signs & (signs - 1) or sign(self.full, self.full.canonical(base)) == signs:
+                    continue
+            except Rejected:
+                continue
+            yield Fact(base, signs, base.letters - fixed, (), "the signs of its parts")
 
     def learn(self, lines: Iterable[Fact]) -> None:
         """Take comparisons that are proved for facts; their letters are not the claim's of the same name."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product as cartesian
+from math import prod
 from typing import TYPE_CHECKING
 
 from derive.kernel import moments
@@ -23,6 +24,7 @@ from derive.kernel.poly import (
     scaled,
     threshold,
 )
+from derive.kernel.proof import Rejected
 from derive.kernel.signs import (
     ANY,
     KIND,
@@ -33,6 +35,7 @@ from derive.kernel.signs import (
     Fact,
     difference,
     mul_signs,
+    nonempty,
     order_part,
     shifted_sizes,
     sign,
@@ -40,15 +43,30 @@ from derive.kernel.signs import (
     split,
 )
 from derive.term import (
+    CONDITIONS,
+    FALSE,
+    ONE,
+    TRUE,
     Term,
+    both,
     cmp,
+    index,
+    over,
+    size,
     substitute,
     subterms,
     transform,
+    where,
 )
+from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
+
+CONTINUOUS = frozenset(
+    {"exp", "expm1", "sin", "cos", "sinh", "cosh", "tanh", "atan", "erf", "sigmoid", "softplus"}
+    | {"abs", "relu", "max", "min"}
+)
 
 
 def install(self: Normal) -> None:
@@ -56,6 +74,8 @@ def install(self: Normal) -> None:
     for fact in self.raw_facts:
         self.bound_size(fact)
         self.symmetry(fact)
+    for fact in self.raw_facts:
+        self.exclude_one(fact)
     # Two rounds: the first facts may change the normal form of the later ones, and theirs of the first.
     for _ in range(2):
         self.forget()
@@ -64,14 +84,47 @@ def install(self: Normal) -> None:
     self.forget()
 
 
+def open_facts(self: Normal) -> tuple[Fact, ...]:
+    """The facts that hold around the point as well: strict ones about what is continuous there."""
+    return tuple(
+        f
+        for f in self.raw_facts
+        if not f.signs & ZERO
+        and all(g.op == "cmp" and all(self.index_like(a) for a in g.args) for g in f.guards)
+        and continuous(self, f.term)
+    )
+
+
+def continuous(self: Normal, term: Term) -> bool:
+    """Whether the term is a continuous function of its variables at the point."""
+    op, args = term.op, term.args
+    if op == "def":
+        return continuous(self, self.unfold(term))
+    if op in ("num", "size", "const", "index", "delta"):
+        return True
+    if op == "var":
+        declaration = self.context.declarations.get(term.value)
+        return declaration is not None and declaration.kind in ("real", "positive", "nonnegative")
+    if not all(continuous(self, a) for a in (args[:1] if term.bound else args)):
+        return False
+    if op in ("sum", "prod"):
+        return all(t.op in CONDITIONS or t.op in ("index", "num") for t in subterms(args[1]))
+    if op == "div":
+        return not sign(self, args[1]) & ZERO
+    if op == "pow":
+        whole = args[1].op == "num" and args[1].value.denominator == 1 and args[1].value >= 0
+        return whole or sign(self, args[0]) == POS
+    if op == "fn" and term.value in ("log", "sqrt"):
+        return sign(self, args[0]) == POS
+    return op in ("add", "mul", "neg") or (op == "fn" and term.value in CONTINUOUS)
+
+
 def refresh(self: Normal) -> None:
     """Bring facts about functions in pieces to the form that they have in the case at hand."""
     if not self.refreshed:
         self.refreshed = True
         for fact in self.raw_facts:
-            if any(
-                t.op == "where" or (t.op == "fn" and t.value in PIECEWISE) for t in subterms(self.opened(fact.term))
-            ):
+            if in_pieces(self.opened(fact.term)):
                 self.record(fact)
         self.forget()
 
@@ -94,6 +147,45 @@ def bound_size(self: Normal, fact: Fact) -> None:
             self.lows[sizes[0]] = max(self.lows.get(sizes[0], 1), int(bound))
             self.memo.clear()
             self.signs.clear()
+
+
+def exclude_one(self: Normal, fact: Fact) -> None:
+    """Raise a size above 1 where the fact cannot hold for a single index: a sum over i != j that is 1 is not empty."""
+    term = self.opened(fact.term)
+    axes = {k.value[1] for t in subterms(term) if t.bound and t.args[1] is not TRUE for k in t.bound}
+    for axis in sorted(axes) if not fact.guards else ():
+        if self.least(size(axis)) == 1:
+            try:
+                alone = _alone(term, axis)
+                signs = sign(self, alone) & sign(self, self.canonical(alone))
+            except Rejected:
+                continue
+            if not signs & fact.signs:
+                self.lows[size(axis)] = 2
+                self.memo.clear()
+                self.signs.clear()
+
+
+def _alone(term: Term, axis: str) -> Term:
+    """The term where the axis has one index only, to which all its letters are equal."""
+    only = index("^", axis)
+
+    def replaced(t: Term) -> Term | None:
+        if t.op == "size" and t.value == axis:
+            return ONE
+        if t.op == "index" and t.value[1] == axis:
+            return only
+        if t.op == "cmp" and all(a is only for a in t.args):
+            return TRUE if t.value in ("==", "<=", ">=") else FALSE
+        left = [k for k in t.bound if k.value[1] != axis]
+        if t.op not in ("sum", "prod") or len(left) == len(t.bound):
+            return None
+        body, filter_ = t.args
+        if left:
+            return over(t.op, body, *left, where=filter_)
+        return where(filter_, body, NOUGHT if t.op == "sum" else ONE)
+
+    return transform(term, replaced)
 
 
 def symmetry(self: Normal, fact: Fact) -> None:
@@ -128,6 +220,7 @@ def forget(self: Normal) -> None:
     for table in (self.signs, self.memo, self.products, self.finished, self.renamed, self.inner, self.sums):
         table.clear()
     self.leads.clear()
+    self.permits.clear()
     self.cumulants.clear()
     self.partitions.clear()
 
@@ -137,6 +230,9 @@ def record(self: Normal, fact: Fact) -> None:
     poly = self.poly(fact.term)
     if not poly:
         return
+    signs = fact.signs & sign(self, fact.term)
+    if signs:  # else it is contradicted
+        fact = Fact(fact.term, signs, fact.letters, fact.guards, fact.source)
     for g in fact.guards:  # a guard k != j is not needed where the fact holds at k = j by itself
         if g.op == "cmp" and g.value == "!=" and g.args[0] in fact.letters and g.args[0] not in g.args[1].letters:
             there = self.rename(fact.term, {g.args[0]: g.args[1]})
@@ -144,6 +240,8 @@ def record(self: Normal, fact: Fact) -> None:
                 fact = Fact(
                     fact.term, fact.signs, fact.letters, tuple(h for h in fact.guards if h is not g), fact.source
                 )
+    for other in self.told(fact):
+        self.record(other)
     content, rest = self.content(poly)
     forms: list[tuple[Poly, int]] = [(poly, fact.signs)]
     if all(sign(self, a) == POS for a, _ in content):
@@ -158,13 +256,35 @@ def record(self: Normal, fact: Fact) -> None:
     if len(poly) == 1:
         ((mono, c),) = poly.items()
         for a, e in mono:
-            if len(mono) == 1 and isinstance(e, int) and e % 2:  # an odd power has the sign of its base
+            others = all(sign(self, b) == POS for b, _ in mono if b is not a)
+            if others and isinstance(e, int) and e % 2:  # an odd power has the sign of its base
                 self.note(Fact(a, mul_signs(fact.signs, sign_of(c)), fact.letters, fact.guards, fact.source))
             elif not fact.signs & ZERO and not isinstance(e, Term):  # 0 to a power that may be 0 is 1
                 self.note(Fact(a, NEG | POS, fact.letters, fact.guards, fact.source))
     if not fact.signs & ZERO:
         for base in self.bases(fact.term, poly):
             self.record(Fact(base, NEG | POS, fact.letters, fact.guards, fact.source))
+
+
+def told(self: Normal, fact: Fact) -> Iterator[Fact]:
+    """What the fact says without a guard that something satisfies, and of the one factor whose sign is not known."""
+    about = frozenset().union(*(g.letters for g in fact.guards)) & fact.letters
+    if about and about.isdisjoint(fact.term.letters) and nonempty(self, tuple(about), both(*fact.guards)):
+        yield Fact(fact.term, fact.signs, fact.letters - about, (), fact.source)
+    if fact.term.op not in ("def", "mul", "div", "neg") or fact.signs & ZERO:
+        return
+    parts: list[tuple[Poly, Poly, Term]] = []
+    self.factors(fact.term, {UNIT: 1}, parts)
+    judged = [(base, e, source, sign(self, source)) for base, e, source in parts if constant(base) is None]
+    if len(judged) < 2:
+        return
+    numbers = [self.power(base, e) for base, e, _ in parts if constant(base) is not None]
+    side = prod(c if (c := constant(number)) is not None else 0 for number in numbers)
+    for p, (_, e, source, _) in enumerate(judged):
+        power, rest = constant(e), [signs for q, (_, _, _, signs) in enumerate(judged) if q != p]
+        if power is not None and power.denominator == 1:
+            whole = power % 2 and side > 0 and all(signs == POS for signs in rest)
+            yield Fact(source, fact.signs if whole else NEG | POS, fact.letters, fact.guards, fact.source)
 
 
 def bases(self: Normal, term: Term, poly: Poly) -> Iterator[Term]:
@@ -187,7 +307,15 @@ def note(self: Normal, fact: Fact) -> None:
 
 
 def order_facts(self: Normal) -> list[Fact]:
-    return [f for f in self.orders if self.allowed(f, {})]
+    """The comparisons whose guards hold here; one whose guards are being judged does not help to judge them."""
+    found = []
+    for place, fact in enumerate(self.orders):
+        if fact.guards and place not in self.permits:
+            self.permits[place] = False
+            self.permits[place] = self.allowed(fact, {})
+        if not fact.guards or self.permits[place]:
+            found.append(fact)
+    return found
 
 
 def least(self: Normal, size: Term) -> int:
@@ -225,8 +353,25 @@ def instance(self: Normal, fact: Fact, term: Term) -> dict[Term, Term] | None:
 
 
 def allowed(self: Normal, fact: Fact, mapping: dict[Term, Term]) -> bool:
-    """Whether the guards of the fact hold here."""
-    return all(self.holds(substitute(g, mapping)) for g in fact.guards)
+    """Whether the guards of the fact hold here; one that would open a case in each case is not judged."""
+    guards = [substitute(g, mapping) for g in fact.guards]
+    return all(g in self.guards or (not opens_cases(self, g) and self.holds(g)) for g in guards)
+
+
+def opens_cases(self: Normal, term: Term) -> bool:
+    """Whether the term has pieces of which more than one may be meant here."""
+    for t in subterms(term):
+        if t.op == "where":
+            return True
+        if t.op == "fn" and t.value in PIECEWISE:
+            signs = sign(self, t.args[0] if len(t.args) == 1 else difference(cmp("==", *t.args)))
+            if signs & NEG and signs & POS:
+                return True
+    return False
+
+
+def in_pieces(term: Term) -> bool:
+    return any(t.op == "where" or (t.op == "fn" and t.value in PIECEWISE) for t in subterms(term))
 
 
 def holds(self: Normal, condition: Term) -> bool:

@@ -89,6 +89,7 @@ class Normal:
         self.raw_facts = tuple(facts)
         self.facts: dict[str, list[Fact]] = {}
         self.orders: list[Fact] = []
+        self.permits: dict[int, bool] = {}
         self.signs: dict[Term, int] = {}
         self.memo: dict[Term, Poly] = {}
         self.products: dict[tuple[Mono, Mono], Poly] = {}
@@ -173,6 +174,7 @@ class Normal:
         return self._bare("closed", self.loose, self.steady)
 
     def _bare(self, label: str, loose: frozenset[str], steady: bool) -> Normal:
+        kept = known.open_facts(self) if label == "around" else ()
         slot = (label, loose)
         if (
             label != "closed"
@@ -183,7 +185,10 @@ class Normal:
             return self
         if slot not in self.inner:
             closed = label == "closed" or self.closed
-            self.inner[slot] = Normal(self.context, steady=steady, loose=loose, closed=closed, tick=self.tick)
+            made = Normal(self.context, facts=kept, steady=steady, loose=loose, closed=closed, tick=self.tick)
+            made.lows = {a: max(low, made.least(a)) for a, low in self.lows.items()}  # sizes do not move
+            made.forget()
+            self.inner[slot] = made
         found = self.inner[slot]
         assert found is not None
         return found
@@ -227,7 +232,12 @@ class Normal:
             if total == poly:
                 break
             poly = total
-        return not poly or (depth > 0 and self.steady and self.zero_by_cases(poly, depth))
+        if not poly or depth <= 0 or not self.steady:
+            return not poly
+        if self.zero_by_cases(poly, depth):
+            return True
+        apart = self.told_apart(poly)
+        return apart is not None and self.is_zero(apart, depth - 1)
 
     def zero_by_cases(self, poly: Poly, depth: int) -> bool:
         """Whether the polynomial is 0 in each case of one of its 0-1 atoms."""
@@ -532,6 +542,8 @@ class Normal:
     forget = known.forget
     record = known.record
     bases = known.bases
+    told = known.told
+    exclude_one = known.exclude_one
     note = known.note
     order_facts = known.order_facts
     least = known.least
@@ -558,6 +570,7 @@ class Normal:
     tail = powers.tail
     reduce = powers.reduce
     lowered = powers.lowered
+    told_apart = by_case.told_apart
     cases = by_case.cases
     by_cases = by_case.by_cases
     branches = by_case.branches

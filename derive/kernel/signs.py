@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING
 
 from derive.kernel import sums
 from derive.kernel.poly import key
-from derive.term import MINUS_ONE, NONLOCAL, TRUE, Term, add, neg, negation, replace_variable, size, subterms
+from derive.term import (
+    MINUS_ONE,
+    NONLOCAL,
+    TRUE,
+    Term,
+    add,
+    mul,
+    neg,
+    negation,
+    over,
+    replace_variable,
+    size,
+    subterms,
+)
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Mono, Normal
@@ -127,10 +140,28 @@ def _binder(nf: Normal, term: Term) -> int:
     filled = here is not None and nonempty(here, letters, filter_)
     signs = sign(here, body) if here is not None else ZERO
     if term.op == "sum":
-        return signs if filled and signs != NEG | POS else signs | ZERO
+        signs = signs if filled and signs != NEG | POS else signs | ZERO
+        if signs == POS | ZERO and here is not None:  # as positive as the sum without its positive factors
+            core = _without_positive(here, body)
+            if core is not body and not sign(nf, over("sum", core, *letters, where=filter_)) & ZERO:
+                return POS
+        return signs
     if term.op == "prod":
         return signs if signs in (POS, POS | ZERO) else ANY
     return signs if filled else ANY
+
+
+def _without_positive(nf: Normal, body: Term) -> Term:
+    """What is 0 exactly where the body is, for a body that is not negative: positive factors and powers left out."""
+    if body.op == "div":
+        return _without_positive(nf, body.args[0]) if sign(nf, body.args[1]) == POS else body
+    if body.op == "pow" and body.args[1].op == "num" and body.args[1].value > 0:
+        return body.args[0] if not sign(nf, body.args[0]) & NEG else body
+    if body.op == "mul":
+        factors = [_without_positive(nf, a) for a in body.args if sign(nf, a) != POS]
+        if len(factors) < len(body.args) or any(f is not a for f, a in zip(factors, body.args, strict=True)):
+            return mul(*factors)
+    return body
 
 
 def nonempty(nf: Normal, letters: tuple[Term, ...], filter_: Term) -> bool:

@@ -327,6 +327,11 @@ def product_over(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Ter
             return result
     if not any(k in letters_of(p) for m in body for p in m):
         return _equal_factors(nf, k, body, how_many, filter_)
+    alone = next((a for m in body for a, _ in m if a.op == "delta" and k in a.args), None)
+    if alone is not None:  # the factor at one place, and the others
+        j = alone.args[1] if alone.args[0] is k else alone.args[0]
+        if k not in j.letters:
+            return _apart(nf, k, j, body, filter_)
     content, rest = nf.content(body)
     if content:  # the factor that all terms have
         return nf.mul(product_over(nf, letters, {content: 1}, filter_), product_over(nf, letters, rest, filter_))
@@ -339,6 +344,17 @@ def _product_of_products(nf: Normal, letters: tuple[Term, ...], body: Poly, filt
     outside = both(*(p for p in parts if p.letters.isdisjoint(rest)))
     inside = both(*(p for p in parts if not p.letters.isdisjoint(rest)))
     return product_over(nf, (k,), product_over(nf, tuple(rest), body, inside), outside)
+
+
+def _apart(nf: Normal, k: Term, j: Term, body: Poly, filter_: Term) -> Poly:
+    """A product over k as the factor at j, where the filter lets it, times the product over the others."""
+    from derive.kernel.normal import add_to
+
+    term, others = nf.term(body), nf.under(cmp("!=", k, j))
+    taken = nf.condition(substitute(filter_, {k: j}))
+    once = add_to(add_to({UNIT: 1}, taken, -1), nf.mul(taken, nf.poly(substitute(term, {k: j}))))
+    rest: Poly = others.poly(term) if others is not None else {UNIT: 1}
+    return nf.mul(once, product_over(nf, (k,), rest, both(filter_, cmp("!=", k, j))))
 
 
 def _equal_factors(nf: Normal, k: Term, factor: Poly, how_many: Poly, filter_: Term) -> Poly:
@@ -393,8 +409,11 @@ def _product_atom(nf: Normal, k: Term, factor: Term, filter_: Term) -> Poly:
     parts = [p for f in (filter_, condition) for p in (f.args if f.op == "and" else (f,))]
     outside = both(*(p for p in parts if k not in p.letters))
     inside = both(*(p for p in parts if k in p.letters))
-    within = nf.canonical(_closed_product(nf, k, body, inside))
-    return nf.atom(min(one, _closed_product(nf, j, within, outside), key=key) if within.op == "prod" else one)
+    within = nf.poly(_closed_product(nf, k, body, inside))
+    turned = nf.term(within)
+    if turned.op != "prod":  # its body is free of the letter
+        return product_over(nf, (j,), within, outside)
+    return nf.atom(min(one, _closed_product(nf, j, turned, outside), key=key))
 
 
 def _closed_product(nf: Normal, k: Term, factor: Term, filter_: Term) -> Term:
