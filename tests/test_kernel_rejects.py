@@ -154,10 +154,21 @@ def test_denominator_known_by_the_left_side_is_accepted() -> None:
 
 
 def test_denominator_known_at_the_point_only_is_refused() -> None:
-    """Under a further derivative, what the left side's domain says of the point is not enough."""
-    case = claimed("diff(diff(x/y, x), x) == diff((diff(x, x)*y - x*diff(y, x))/y**2, x)")
+    """Under a derivative y == 1 is not known, at the point only; y > 0, which holds around it, is."""
+    for assumed, known in (("y == 1", False), ("y >= 1", False), ("y**2 > 0", True), ("y > 0", True)):
+        case = claimed("diff(x, x) == diff(x*y/y, x)", assumed)
+        step = Step("field_identity", case.claim.args[1], (0,))
+        if known:
+            assert accepted(case, step)
+        else:
+            assert refused(case, step).step == 1
 
-    assert "denominator" in refused(case, Step("quotient_rule", case.claim.args[1], (0,))).reason
+
+def test_step_in_the_sign_at_the_point_is_not_taken_for_its_surroundings() -> None:
+    """sign(y) > -1 holds at 0, and not beside it."""
+    case = claimed("diff(y, y) == diff(y*(1 + sign(y))/(1 + sign(y)), y)", "sign(y) > -1")
+
+    assert refused(case, Step("field_identity", case.claim.args[1], (0,))).step == 1
 
 
 def test_factor_taken_out_of_a_sum_does_not_hold_its_letter() -> None:

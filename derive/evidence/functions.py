@@ -216,7 +216,10 @@ def require(name: str, row: Function, at: Scalar) -> None:
 
 def taylor(series: Callable[[Any], Any], at: Any, count: int) -> list[Scalar]:
     """The first Taylor coefficients at the ball, the value first."""
-    result = series(arb_series([at, 1], prec=count + 1))
+    try:
+        result = series(arb_series([at, 1], prec=count + 1))
+    except ValueError:  # a quotient whose denominator is not told from 0
+        raise Imprecise("the derivative of a quotient") from None
     return [settle(arb(result[k])) for k in range(count + 1)]
 
 
