@@ -10,9 +10,11 @@ import pytest
 from conftest import Run
 
 from derive.cli_diff import answer
+from derive.engine.forms import formal
+from derive.kernel.normal import Normal
 from derive.language import condition
 from derive.language.printer import to_text
-from derive.term import alike, cmp
+from derive.term import alike, cmp, num
 
 Derive = Callable[..., Run]
 
@@ -36,6 +38,28 @@ def given(*lines: str) -> list[str]:
         ("  x  # with a comment", ["x"], (), "1"),
         ("sum(\n  x[k]\n  for k in n)/n", ["x[j]"], (), "1/n"),
         ("E((q[i]*x)**2)", ["x"], ("q: random(mean=0, variance=1)[n]",), "2*x"),
+        ("abs(x)", ["x"], (), "sign(x)"),
+        ("x*abs(x)", ["x"], (), "2*abs(x)"),
+        ("where(x > 0, x**2, -x)", ["x"], (), "where(x > 0, 2*x, -1)"),
+        (
+            "sum(where(abs(x[k]) < c, x[k]**2/2, c*abs(x[k])) for k in n)",
+            ["x[i]"],
+            (),
+            "where(abs(x[i]) < c, x[i], sign(x[i])*c)",
+        ),
+        ("log(1 + exp(x))", ["x"], (), "sigmoid(x)"),
+        ("log(sigmoid(x))", ["x"], (), "sigmoid(-x)"),
+        ("sigmoid(x)*tanh(x)", ["x"], (), "sigmoid(x)*(1 + tanh(x) - tanh(x)**2 - tanh(x)*sigmoid(x))"),
+        ("x*sigmoid(x)", ["x"], (), "sigmoid(x)*(1 + x - x*sigmoid(x))"),
+        ("f", ["x"], ("s = 1/(1 + exp(-x))", "f = x*s"), "s*(1 + x - x*s)"),
+        ("tanh(x)", ["x", "x"], (), "-(2*tanh(x)*(1 - tanh(x)**2))"),
+        ("exp(-x**2/2)", ["x"], (), "-(exp(-(x**2/2))*x)"),
+        (
+            "sum((sum(A[i, j]*x[j] for j in n) - b[i])**2 for i in m)",
+            ["x[k]"],
+            (),
+            "2*sum((sum(A[i, j]*x[j] for j in n) - b[i])*A[i, k] for i in m)",
+        ),
     ],
 )
 def test_derivative_stands_alone_on_stdout(
@@ -63,6 +87,39 @@ def test_answer_is_read_back_as_the_same_term(asked: str, by: list[str], lines: 
     theory = found.result.theory
     claimed = condition(f"{to_text(found.left)} == {found.text(found.right)}", theory, theory.theorems[0])
     assert alike(claimed, cmp("==", found.left, found.right))
+
+
+SAMPLES = [
+    "{f}(x)*{g}(x)", "{f}(a*x + b)", "{f}(x)**2/{g}(x)", "log(1 + {f}(x)**2)*{g}(x)", "sum({f}(y[k]*x) for k in n)",
+    "where(x > a, {f}(x), {g}(x)*x)", "x*{f}({g}(x))",
+]  # fmt: skip
+PAIRS = [
+    ("sigmoid", "tanh"),
+    ("exp", "cosh"),
+    ("softplus", "sigmoid"),
+    ("atan", "exp"),
+    ("erf", "sin"),
+    ("tanh", "exp"),
+]
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_no_form_is_longer_than_the_one_the_rules_give_and_all_are_equal(sample: str) -> None:
+    """Whatever is shown is proved to be the derivative, and counts no more nodes than the formal one."""
+    for f, g in PAIRS:
+        found = answer(sample.format(f=f, g=g), ["x"], [], 20)
+        nf = Normal(found.claim.context)
+        worked = formal(nf, found.left)
+
+        assert found.verdict == "proved", (sample, f, g)
+        assert worked is not None and found.right.size <= worked.size, to_text(found.right)
+
+
+def test_form_that_is_not_equal_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("derive.engine.differentiate.forms", lambda nf, term: [num(1), num(2)])
+
+    assert to_text(answer("x**2", ["x"], [], 20).right) == "diff(x**2, x)"
+    assert to_text(answer("2*x", ["x"], [], 20).right) == "2"
 
 
 def test_domain_and_what_was_inferred_go_to_stderr(derive: Derive) -> None:

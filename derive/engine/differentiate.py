@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from derive.engine.fold import names, written
+from derive.engine.forms import forms
 from derive.engine.prove import Attempt, prove
 from derive.kernel.check import Ground
-from derive.kernel.normal import Normal, Poly
+from derive.kernel.normal import Normal
 from derive.kernel.proof import Rejected
 from derive.language import loads
 from derive.language.theory import Theory
-from derive.term import ONE, Term, cmp, mul, subterms
+from derive.term import Term, cmp
 
 
 @dataclass(frozen=True)
@@ -50,45 +50,15 @@ def differentiate(expression: str, by: tuple[str, ...], given: tuple[str, ...] =
 
 
 def shortest(nf: Normal, term: Term) -> Term:
-    """The shortest form that is known of the term, by its number of nodes; the sum of fractions on a draw."""
-    poly = nf.poly(term)
-    known = names(nf)
-    forms = [written(nf, poly, known), *factored_forms(nf, poly)]
-    forms = [f for f in forms if not any(k.value[0][0] in "$@" for t in subterms(f) for k in (*t.bound, *t.letters))]
-    return min(forms, key=lambda f: (f.size, f.op == "neg")) if forms else term
+    """The shortest form that is known of the term and equal to it, by its number of nodes."""
+    return next((f for f in forms(nf, term) if equal(nf, f, term)), term)
 
 
-def factored_forms(nf: Normal, poly: Poly) -> list[Term]:
-    """The common factor in front of a shorter sum."""
-    if len(poly) < 2:
-        return []
-    common = frozenset.intersection(*poly)
-    bottoms: dict[Term, int] = {}
-    for mono in poly:
-        for a, e in mono:
-            if isinstance(e, int) and e < 0:
-                bottoms[a] = min(e, bottoms.get(a, 0))
-    found = []
-    shared = {a: e for a, e in common if isinstance(e, int)}
-    for a in {a for m in poly for a, _ in m}:
-        exponents = [dict(m).get(a, 0) for m in poly]
-        if all(isinstance(e, int) and e > 0 for e in exponents):
-            shared[a] = min(exponents)  # type: ignore[type-var]
-        elif all(isinstance(e, int) and e < 0 for e in exponents):
-            shared[a] = max(exponents)  # type: ignore[type-var]
-    if not shared:
-        return []
-    front = frozenset(shared.items())
+def equal(nf: Normal, form: Term, term: Term) -> bool:
     try:
-        rest = nf.mul(poly, {frozenset((a, -e) for a, e in front): 1})
+        return nf.equal(form, term)
     except Rejected:
-        return []
-    known = names(nf)
-    for sign in (1, -1):
-        outer = written(nf, {front: sign}, known)
-        inner = written(nf, {m: c * sign for m, c in rest.items()}, known)
-        found.append(mul(outer, inner) if inner is not ONE else outer)
-    return found
+        return False
 
 
 # -- declarations inferred from a formula --------------------------------------------------------------------------

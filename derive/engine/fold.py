@@ -73,6 +73,8 @@ def one(nf: Normal, mono: Mono, c: object, known: list[Name]) -> Term:
     top: list[Term] = []
     bottom: list[Term] = []
     for a, e in factors:
+        if a.op == "fn" and a.value == "exp" and isinstance(e, Fraction) and e.denominator != 1:
+            a, e = fn("exp", nf.term(nf.poly(mul(num(e), a.args[0])))), 1  # no roots of exponentials
         inner = inside(nf, a, known)
         if isinstance(e, Term):
             top.append(power(inner, e))

@@ -50,20 +50,72 @@ def prove(claim: Term, context: Context, tick: Callable[[], None] | None = None)
 
 def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
     """Try to prove an equation from what is known and the comparisons of the lines."""
+    shown = steps.derive(ground, claim, ())
+    if shown is not None and ends_in_factors(ground, shown):  # products that are not to be multiplied out
+        found = replayed(ground, replace(shown, lines=lines), Effort(ground.tick, MANY))
+        if found is not None:
+            return found
+    effort = Effort(ground.tick, MANY)
     plain, gap, reason = identity(ground, claim, False)
     if plain is None and ground.context.lemmas:  # earlier claims only where they are needed
         plain, gap, reason = identity(ground, claim, True)
-    uses = plain.steps[0].uses if plain is not None else ()
-    shown = steps.derive(ground, claim, uses)
-    for proof in (shown if shown is not None and len(shown.steps) > 1 else None, plain):
-        if proof is not None:
-            try:  # the textbook's way, if it gets through; else the identity by itself
-                whole = replace(proof, lines=lines)
-                return Attempt(whole, check(whole, ground.context, ground.tick))
-            except Rejected as why:
-                if proof is plain:
-                    return refused(why)
-    return Attempt(reason=reason, gap=gap, missing=missing_hypothesis(ground.full, gap) if gap is not None else None)
+    if plain is None and shown is None and gap is None:  # too large for one identity: a chain of many rules, perhaps
+        shown = steps.derive(ground, claim, (), LONG)
+        if shown is not None and ends_in_factors(ground, shown):
+            found = replayed(ground, replace(shown, lines=lines), Effort(ground.tick, MANY))
+            if found is not None:
+                return found
+    if plain is None:
+        missing = missing_hypothesis(ground.full, gap) if gap is not None else None
+        return Attempt(reason=reason, gap=gap, missing=missing)
+    uses = plain.steps[0].uses
+    shown = steps.derive(ground, claim, uses) if uses else shown
+    if shown is not None and len(shown.steps) > 1:  # the textbook's way, if it gets through
+        found = replayed(ground, replace(shown, lines=lines), effort)
+        if found is not None:
+            return found
+    try:  # else the identity by itself
+        whole = replace(plain, lines=lines)
+        return Attempt(whole, check(whole, ground.context, ground.tick))
+    except Rejected as why:
+        return refused(why)
+
+
+LONG = 400  # steps of a derivation that no identity can replace
+MANY = 40_000  # terms and monomials that a derivation may take to be replayed
+
+
+class Effort:
+    """A tick that gives up after so many calls: the same on each machine."""
+
+    def __init__(self, tick: Callable[[], None] | None, most: int):
+        self.tick, self.left = tick, most
+
+    def __call__(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Rejected("the derivation takes too long to replay")
+        if self.tick is not None:
+            self.tick()
+
+
+def replayed(ground: Ground, proof: Proof, effort: Effort) -> Attempt | None:
+    """The proof with the kernel's account; None where the kernel refuses it, or would take too long."""
+    try:
+        return Attempt(proof, check(proof, ground.context, effort))
+    except Rejected:
+        return None
+
+
+def ends_in_factors(ground: Ground, proof: Proof) -> bool:
+    """Whether the last line is a product of the factors of the one before."""
+    if len(proof.steps) < 2:
+        return False
+    before, last = proof.steps[-2].after, proof.steps[-1]
+    try:
+        return not last.path and ground.full.same_factors(before, last.after)
+    except Rejected:
+        return False
 
 
 def refused(why: Rejected) -> Attempt:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
-from derive.engine.fold import folded
+from derive.engine.fold import folded, names, written
 from derive.kernel import moments
 from derive.kernel.check import Ground
 from derive.kernel.derivative import SLOPES, depends
@@ -51,7 +51,8 @@ class TooLong(Exception):
 class Derivation:
     """A growing list of steps from a first expression."""
 
-    def __init__(self, ground: Ground, start: Term):
+    def __init__(self, ground: Ground, start: Term, most: int):
+        self.most = most
         self.ground, self.nf = ground, ground.full
         self.start = self.now = start
         self.steps: list[Step] = []
@@ -69,7 +70,7 @@ class Derivation:
         after = put(self.now, path, new)
         if after is self.now:
             return
-        if len(self.steps) >= MAX_STEPS:
+        if len(self.steps) >= self.most:
             raise TooLong
         self.steps.append(Step(rule, after, path, reverse, uses))
         self.now = after
@@ -173,9 +174,12 @@ def differentiate(d: Derivation, path: Path) -> None:
 def settle(d: Derivation, path: Path, nf: Normal, most: float = inf) -> None:
     """Bring an inner derivative to a short form, if that is shorter than a part of what stands there."""
     now = d.at(path)
-    if any(t.op == "diff" for t in subterms(now)):
+    if any(t.op == "diff" for t in subterms(now)) or (most < 1 and now.size > SETTLED):
         return
-    short = d.apart(folded(nf, now))
+    poly = nf.poly(now)
+    if len(poly) > WRITTEN:
+        return
+    short = d.apart(written(nf, poly, names(nf)))
     if short.size < most * now.size and not any(t.op == "diff" for t in subterms(short)):
         d.step(identity(nf, now, short), path, short)
 
@@ -438,10 +442,10 @@ def square(d: Derivation, path: Path) -> None:
 # -- the whole derivation --------------------------------------------------------------------------------------------
 
 
-def derive(ground: Ground, claim: Term, uses: tuple[Use, ...]) -> Proof | None:
+def derive(ground: Ground, claim: Term, uses: tuple[Use, ...], most: int = MAX_STEPS) -> Proof | None:
     """A step-by-step proof of an equation of which the difference is known to be the uses' sum; None if it fails."""
     left, right = ground.claim.args
-    d = Derivation(ground, left)
+    d = Derivation(ground, left, most)
     try:
         start = d.apart(left, ONE)
         d.step("rename", (), start)
@@ -481,6 +485,8 @@ def comes_out(t: Term) -> bool:
     return body.op == "mul" and body.args[0].letters.isdisjoint(t.bound)
 
 
+WRITTEN = 24  # terms of one that is written
+SETTLED = 60  # nodes of an inner derivative that is written anew, which means to multiply it out
 SHORTER = 0.9  # a derivative of a name is written anew where that makes it shorter by a tenth
 WORKED_OUT = {"limit_by_expansion": ("limit",), "laws_of_means": ("E", "Var", "Cov"), "replacement": ("at",)}
 

@@ -111,11 +111,7 @@ class Ground:
     def plain_to_see(self, claim: Term) -> Iterator[Fact]:
         """The signs that bases, denominators and arguments have by their form, where their normal form hides them."""
         fixed = claim.letters | self.context.letters
-        for t in subterms(self.full.opened(claim)):
-            place = {"div": 1, "pow": 0}.get(t.op, 0 if t.op == "fn" and t.value in ("log", "sqrt") else None)
-            if place is None or t.args[place].op not in ("add", "sum", "mul"):
-                continue
-            base = t.args[place]
+        for base in dict.fromkeys(b for t in subterms(self.full.opened(claim)) for b in bases(t)):
             try:
                 signs = sign(self.full, base)
                 if signs & (signs - 1) or sign(self.full, self.full.canonical(base)) == signs:
@@ -148,6 +144,18 @@ class Ground:
             self.facts.append(Fact(term, RELATION[part.value], frozenset(own.values()), inside, source))
             if part.value == "==" and not guards:
                 self.equations[number] = (part.args[0], part.args[1])
+
+
+def bases(term: Term) -> Iterator[Term]:
+    """The sums whose sign decides how the term is read: below a fraction or a power, in a logarithm or a root."""
+    place = {"div": 1, "pow": 0}.get(term.op, 0 if term.op == "fn" and term.value in ("log", "sqrt") else None)
+    stack = [] if place is None else [term.args[place]]
+    while stack:
+        t = stack.pop()
+        if t.op == "mul":
+            stack += t.args
+        elif t.op in ("add", "sum"):
+            yield t
 
 
 def strip(claim: Term, context: Context) -> tuple[Term, tuple[Term, ...]]:
@@ -404,7 +412,7 @@ def side_condition(here: Normal, condition: tuple[object, ...], found: dict[str,
 
 
 def _algebra(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
-    if not step.uses and same_with_names(place.here, old, new):
+    if not step.uses and (place.here.same_factors(old, new) or same_with_names(place.here, old, new)):
         return []
     gap = add_to(dict(place.here.poly(old)), place.here.poly(new), -1)
     if step.uses:

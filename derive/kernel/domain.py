@@ -14,7 +14,7 @@ from derive.kernel import moments
 from derive.kernel.derivative import depends, differentiate
 from derive.kernel.normal import CASES, Normal, constant
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, Fact, difference, sign
+from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, sign
 from derive.term import (
     FALSE,
     ONE,
@@ -405,7 +405,10 @@ def plainly(nf: Normal, need: Need) -> bool:
     here = nf.extended(need.guards)
     if here is None or need.condition.op != "cmp":
         return here is None
-    return not sign(here, here.canonical(difference(need.condition))) & ~RELATION[need.condition.value]
+    gap, signs = difference(need.condition), POS
+    for factor in gap.args if gap.op == "mul" else (gap,):  # products are not multiplied out
+        signs = mul_signs(signs, sign(here, here.canonical(factor)))
+    return not signs & ~RELATION[need.condition.value]
 
 
 def reason(nf: Normal, need: Need, known: Iterable[Need]) -> str | None:

@@ -398,9 +398,13 @@ def compare(self: Normal, condition: Term) -> int:
     left, right = condition.args
     if left.op in INDICES and right.op in INDICES and (left is right):
         return ZERO
+    gap = difference(condition)
+    if not (self.index_like(left) and self.index_like(right)):
+        signs = sign(self, gap)
+        if not signs & ~RELATION[condition.value]:  # by its form, before anything is multiplied out
+            return signs
     if constant(self.condition(condition)) == 1:
         return RELATION[condition.value]
-    gap = difference(condition)
     return sign(self, gap) & sign(self, self.canonical(gap))
 
 

@@ -556,6 +556,7 @@ class Normal:
     factors = powers.factors
     power_of_product = powers.power_of_product
     factored = powers.factored
+    same_factors = powers.same_factors
     absolute_power = powers.absolute_power
     as_exponent = powers.as_exponent
     power = powers.to_power

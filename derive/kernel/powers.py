@@ -5,6 +5,7 @@ Methods of `Normal`.
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -112,6 +113,28 @@ def factored(self: Normal, term: Term) -> Poly:
             return {}
         result = self.mul(result, factor_power(self, base, e, source))
     return result
+
+
+def same_factors(self: Normal, left: Term, right: Term) -> bool:
+    """Whether the two are products of the same factors, which are not multiplied out."""
+    if not all(t.op in ("mul", "div", "pow", "neg") for t in (left, right)):
+        return False
+    lists = []
+    for term in (left, right):
+        parts: list[tuple[Poly, Poly, Term]] = []
+        self.factors(term, {UNIT: 1}, parts)
+        scale, found = Fraction(1), Counter[tuple[frozenset[tuple[Mono, int | Fraction]], object]]()
+        for base, e, source in parts:
+            k = constant(e)
+            if not base or not isinstance(k, int) or (source.op == "fn" and source.value == "abs"):
+                return False
+            lead = leading(base)
+            scale *= Fraction(lead) ** k
+            rest = frozenset(scaled(base, Fraction(1) / lead).items())
+            if rest != frozenset({(UNIT, 1)}):
+                found[rest, k > 0] += abs(k)
+        lists.append((scale, found))
+    return lists[0] == lists[1]
 
 
 def factor_power(self: Normal, base: Poly, exponent: Poly, source: Term) -> Poly:
