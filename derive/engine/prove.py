@@ -50,30 +50,24 @@ def prove(claim: Term, context: Context, tick: Callable[[], None] | None = None)
 
 def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
     """Try to prove an equation from what is known and the comparisons of the lines."""
-    shown = steps.derive(ground, claim, ())
-    if shown is not None and ends_in_factors(ground, shown):  # products that are not to be multiplied out
-        found = replayed(ground, replace(shown, lines=lines), Effort(ground.tick, MANY))
-        if found is not None:
-            return found
-    effort = Effort(ground.tick, MANY)
-    plain, gap, reason = identity(ground, claim, False)
-    if plain is None and ground.context.lemmas:  # earlier claims only where they are needed
-        plain, gap, reason = identity(ground, claim, True)
-    if plain is None and shown is None and gap is None:  # too large for one identity: a chain of many rules, perhaps
+    if multiplies(ground.claim.args[1]) > FACTORS:  # products that are not to be multiplied out
         shown = steps.derive(ground, claim, (), LONG)
         if shown is not None and ends_in_factors(ground, shown):
             found = replayed(ground, replace(shown, lines=lines), Effort(ground.tick, MANY))
             if found is not None:
                 return found
+    plain, gap, reason = identity(ground, claim, False)
+    if plain is None and ground.context.lemmas:  # earlier claims only where they are needed
+        plain, gap, reason = identity(ground, claim, True)
+    uses = plain.steps[0].uses if plain is not None else ()
+    shown = steps.derive(ground, claim, uses)
+    if shown is not None and len(shown.steps) > 1:  # the textbook's way, if it gets through; it may do so alone
+        found = replayed(ground, replace(shown, lines=lines), Effort(ground.tick, MANY))
+        if found is not None:
+            return found
     if plain is None:
         missing = missing_hypothesis(ground.full, gap) if gap is not None else None
         return Attempt(reason=reason, gap=gap, missing=missing)
-    uses = plain.steps[0].uses
-    shown = steps.derive(ground, claim, uses) if uses else shown
-    if shown is not None and len(shown.steps) > 1:  # the textbook's way, if it gets through
-        found = replayed(ground, replace(shown, lines=lines), effort)
-        if found is not None:
-            return found
     try:  # else the identity by itself
         whole = replace(plain, lines=lines)
         return Attempt(whole, check(whole, ground.context, ground.tick))
@@ -81,6 +75,7 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
         return refused(why)
 
 
+FACTORS = 4  # sums that a product may have before it is compared factor by factor
 LONG = 400  # steps of a derivation that no identity can replace
 MANY = 40_000  # terms and monomials that a derivation may take to be replayed
 
@@ -105,6 +100,13 @@ def replayed(ground: Ground, proof: Proof, effort: Effort) -> Attempt | None:
         return Attempt(proof, check(proof, ground.context, effort))
     except Rejected:
         return None
+
+
+def multiplies(term: Term) -> int:
+    """How many sums a product multiplies, names and powers counted as one each."""
+    if term.op in ("mul", "div", "neg"):
+        return sum(multiplies(a) for a in term.args)
+    return int(term.op in ("add", "pow", "def"))
 
 
 def ends_in_factors(ground: Ground, proof: Proof) -> bool:
