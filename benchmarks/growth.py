@@ -79,9 +79,8 @@ def main(names: list[str]) -> None:
     for name in names or list(FAMILIES):
         family = FAMILIES[name]
         print(f"\n### {name}: {(family.__doc__ or '').strip()}\n")
-        print(
-            "| size | true claim, ms | exponent | verdict | false claim, ms | verdict |\n| --- | --- | --- | --- | --- | --- |"
-        )
+        print("| size | true claim, ms | exponent | verdict | false claim, ms | verdict |")
+        print("| --- | --- | --- | --- | --- | --- |")
         before: tuple[int, float] | None = None
         for m in SIZES:
             seconds, verdict = measured(family(m, False))
