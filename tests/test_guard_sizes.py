@@ -81,3 +81,11 @@ def test_axes_may_have_one_size() -> None:
 def test_sizes_that_mean_nothing_are_refused(sizes: Any, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
         assert_implements(lambda Q, K, V: V, "attention.O", sizes=sizes)
+
+
+def test_large_arrays_are_checked_and_those_beyond_enclosures_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert assert_implements(softmax, "softmax.s", dtype="float32", sizes="n=20000").left_out == 0
+    monkeypatch.setattr("derive.guard.check.ENCLOSED", 10)
+    words = text(examine(lambda z: softmax(z) * 2, "softmax.s", sizes="n=64"))
+    assert re.match(r"your function differs from the verified formula `softmax.s` by \S+ times what is allowed", words)
+    assert "twice the formula's" in words

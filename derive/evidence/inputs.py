@@ -275,13 +275,14 @@ def admitted(context: Context, inputs: Inputs) -> bool:
         finite = {name: np.nan_to_num(a.astype(np.float64), neginf=0.0) for name, a in inputs.arrays.items()}
         about = any(not _names(h, context).isdisjoint(infinite) for h in context.hypotheses)
         return not about and admitted(context, replace(inputs, arrays=finite))
-    here = place_of(context, inputs)
+    here: Evaluation | None = None  # not before a hypothesis needs it: large arrays take long
     known = {*inputs.arrays, *context.definitions}
     for hypothesis in context.hypotheses:
         about_letters = bool(hypothesis.letters) and not hypothesis.names
         about_moments = any(t.op in ("E", "Var", "Cov") for t in subterms(hypothesis))
         if about_letters or about_moments or not _names(hypothesis, context) <= known:
             continue
+        here = place_of(context, inputs) if here is None else here
         if not all(_holds(here, r, inputs.sizes) for r in requirements(hypothesis, context.letters)):
             return False
     return True

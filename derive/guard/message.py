@@ -89,6 +89,8 @@ def headline(o: Outcome) -> str:
         assert f.result is not None and f.expected is not None
         got, allowed = float(f.result[f.place]), float(allowance(f.expected, o.modes)[f.place])
         return f"your function gives {got:.3g}{at}, where {name} is 0 (allowed {allowed:.2g}) in {o.modes.dtype}"
+    if o.exact is None:
+        return f"your function differs from {name} by {f.ratio:.4g} times what is allowed in {o.modes.dtype}"
     off, allowed = _in_ulp(o, f)
     return f"your function differs from {name} by {off} ulp (allowed {allowed}) in {o.modes.dtype}"
 
@@ -96,9 +98,8 @@ def headline(o: Outcome) -> str:
 def _in_ulp(o: Outcome, f: Finding) -> tuple[str, str]:
     """The error of the worst component, and what is allowed there, in ulp of its true value."""
     assert f.result is not None and f.expected is not None
+    assert o.exact is not None
     allowed = float(allowance(f.expected, o.modes)[f.place])
-    if o.exact is None:
-        return f"{f.ratio:.4g} times the bound", f"{allowed:.3g}"
     unit = float(o.modes.form.ulp(o.exact.exact))
     return _short(ulps(float(f.result[f.place]), o.exact, o.modes)), _short(allowed / unit)
 
