@@ -8,7 +8,8 @@ from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from derive.engine.pieces import Factors, Opened, opened, product
-from derive.kernel.normal import Mono, Normal, Poly, add_to, key, mono_key
+from derive.kernel.normal import Normal
+from derive.kernel.poly import Mono, Poly, add_to, key, mono_key
 from derive.kernel.proof import Cite, Line, Part, Rejected
 from derive.kernel.signs import NEG, POS, sign
 from derive.term import (

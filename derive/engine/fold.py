@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from derive.engine.hypotheses import embeddings
-from derive.kernel.normal import Mono, Normal, Poly, key, mono_key
+from derive.kernel.normal import Normal
+from derive.kernel.poly import Mono, Poly, key, mono_key
 from derive.kernel.proof import Rejected
 from derive.term import Term, add, defined, div, fn, index, make, mul, neg, num, power, substitute
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from derive.engine.fold import names, written
-from derive.kernel.normal import Normal, Poly, add_to, key, small
+from derive.kernel.normal import Normal
+from derive.kernel.poly import Poly, add_to, key, small
 from derive.kernel.proof import Rejected
 from derive.term import Term, cmp, num
 

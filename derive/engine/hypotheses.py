@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
 
-from derive.kernel.normal import UNIT, Mono, Normal, Poly, add_to, key, mono_key
+from derive.kernel.normal import Normal
+from derive.kernel.poly import UNIT, Mono, Poly, add_to, key, mono_key
 from derive.kernel.proof import Rejected, Use
 from derive.kernel.sums import letters_of, unused
 from derive.term import Term, add, index, make, mul, neg, num, over, power, substitute

@@ -16,8 +16,9 @@ from derive.engine.strategies import Goal, Scope, above, addends_of
 from derive.kernel import domain
 from derive.kernel.check import MALFORMED, Ground, pure_index
 from derive.kernel.context import Lemma
-from derive.kernel.normal import Exponent, Mono, Normal, Poly, add_to, key, mono_key, scaled
+from derive.kernel.normal import Normal
 from derive.kernel.order import Board
+from derive.kernel.poly import Exponent, Mono, Poly, add_to, key, mono_key, scaled
 from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected, Use
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, difference, sign, split
 from derive.term import MINUS_ONE, ONE, TRUE, Term, both, cmp, index, mul, neg, num, power, sub, substitute

@@ -8,8 +8,9 @@ from fractions import Fraction
 from itertools import permutations
 
 from derive.engine.lettering import spoken_part
-from derive.kernel.normal import Exponent, Mono, Normal, Poly, add_to, key, mono_key
+from derive.kernel.normal import Normal
 from derive.kernel.order import Board
+from derive.kernel.poly import Exponent, Mono, Poly, add_to, key, mono_key
 from derive.kernel.proof import Cite, Part, Rejected
 from derive.kernel.signs import NEG, POS, ZERO, Fact, sign
 from derive.kernel.sums import letters_of

@@ -10,8 +10,8 @@ from derive.engine.hints import missing_hypothesis
 from derive.engine.hypotheses import Equation, close_gap
 from derive.kernel.check import Ground, Undefined, check
 from derive.kernel.context import Context
-from derive.kernel.normal import add_to
 from derive.kernel.order import established
+from derive.kernel.poly import add_to
 from derive.kernel.proof import Account, Line, Proof, Rejected, Step, Use
 from derive.term import Term
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from itertools import product
 
 from derive.kernel.check import Ground
-from derive.kernel.normal import UNIT, Normal
+from derive.kernel.normal import Normal
+from derive.kernel.poly import UNIT
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact
 from derive.term import Term, substitute

@@ -13,7 +13,8 @@ from derive.engine.fold import folded, names, written
 from derive.kernel import moments
 from derive.kernel.check import Ground
 from derive.kernel.derivative import SLOPES, depends
-from derive.kernel.normal import Normal, add_to
+from derive.kernel.normal import Normal
+from derive.kernel.poly import add_to
 from derive.kernel.proof import Proof, Rejected, Step, Use
 from derive.kernel.rules import RULES, instantiate, match
 from derive.term import (

@@ -22,7 +22,8 @@ from derive.engine.pieces import (
     weights,
 )
 from derive.engine.simplex import combine
-from derive.kernel.normal import CASES, Exponent, Mono, Normal, Poly, add_to, key, mono_key, scaled
+from derive.kernel.normal import Normal
+from derive.kernel.poly import CASES, Exponent, Mono, Poly, add_to, key, mono_key, scaled
 from derive.kernel.proof import Cite, Line, Part
 from derive.kernel.signs import POS, difference, sign
 from derive.term import (
@@ -178,7 +179,7 @@ def functions_in(poly: Poly) -> set[str]:
 def guard_pieces(search: Search, here: Normal, letters: frozenset[Term]) -> Iterator[Piece]:
     """What the cases at hand say."""
     for g in here.guards:
-        if g.op == "cmp" and not all(here.index_like(a) for a in g.args) and g.letters <= letters:
+        if g.op == "cmp" and not here.index_like(*g.args) and g.letters <= letters:
             piece = weighed(search.board, here, Part(difference(g)), letters)
             if piece is not None:
                 yield piece

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from derive.kernel import sums
 from derive.kernel.poly import (
     CASES,
-    INDICES,
     MAX_CASES,
     UNIT,
     Mono,
@@ -40,6 +39,7 @@ from derive.kernel.signs import (
     difference,
     sign,
 )
+from derive.kernel.wellformed import subscript_axis
 from derive.term import (
     ONE,
     TRUE,
@@ -159,7 +159,7 @@ def condition(self: Normal, term: Term) -> Poly:
 def comparison(self: Normal, term: Term) -> Poly:
     relation = term.value
     left, right = term.args
-    indices = self.index_like(left) and self.index_like(right)
+    indices = self.index_like(left, right)
     if relation in ("==", "!="):
         one = self.delta(left, right) if indices else self.zero(self.poly(difference(term)))
         return one if relation == "==" else add_to({UNIT: 1}, one, -1)
@@ -173,37 +173,18 @@ def comparison(self: Normal, term: Term) -> Poly:
     return add_to(dict(above), self.zero(gap)) if relation in ("<=", ">=") else above
 
 
-def index_like(self: Normal, term: Term) -> bool:
-    if term.op == "var":
-        declaration = self.context.declarations.get(term.value)
-        return declaration is not None and declaration.kind == "index"
-    return term.op in INDICES
-
-
 def delta_of(self: Normal, i: Term, j: Term) -> Poly:
     i, j = self.subscript(i), self.subscript(j)
     if i is j:
         return {UNIT: 1}
     if i.op == "num" and j.op == "num":
         return {}
-    if "num" not in (i.op, j.op) and self.axis_of(i) != self.axis_of(j):
+    if "num" not in (i.op, j.op) and subscript_axis(i, self.context) != subscript_axis(j, self.context):
         raise Rejected("delta of indices of different axes")
     for g in self.guards:
         if g.op == "cmp" and {g.args[0], g.args[1]} == {i, j} and g.value in ("!=", "<", ">"):
             return {}
     return self.atom(self.delta_atom(i, j))
-
-
-def axis_of(self: Normal, subscript: Term) -> str:
-    """The axis that a subscript runs over."""
-    if subscript.op == "index":
-        return str(subscript.value[1])
-    if subscript.op == "argmax" and len(subscript.bound) == 1:
-        return str(subscript.bound[0].value[1])
-    declaration = self.context.declarations.get(subscript.value) if subscript.op == "var" else None
-    if declaration is None or declaration.over is None:
-        raise Rejected("a subscript without an axis")
-    return declaration.over
 
 
 def delta_atom(self: Normal, i: Term, j: Term) -> Term:
@@ -234,7 +215,7 @@ def known_orders(self: Normal) -> list[Order]:
     """What the guards say of the order of indices."""
     found: list[Order] = []
     for g in self.guards:
-        if g.op == "cmp" and g.value != "!=" and all(self.index_like(a) for a in g.args):
+        if g.op == "cmp" and g.value != "!=" and self.index_like(*g.args):
             left, right = g.args if g.value in ("<", "<=", "==") else g.args[::-1]
             found.append((left, right, g.value in ("<", ">")))
             if g.value == "==":

@@ -19,7 +19,7 @@ from derive.kernel.check import Names, check, pure_index
 from derive.kernel.context import Context, Declaration, Definition, Law, Lemma
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Cite, Condition, Line, Part, Proof, Rejected, Step, Use
-from derive.kernel.wellformed import well_formed
+from derive.kernel.wellformed import laws_complete, well_formed
 from derive.term import BINDERS, TRUE, Term, alike, make, num
 
 FORMAT = "derive-certificate"
@@ -267,18 +267,18 @@ def decode_context(data: dict[str, Any]) -> Context:
     return context
 
 
-PARAMETERS = {"random": 2, "normal": 2, "uniform": 2, "bernoulli": 1, "rademacher": 0}
 KINDS = frozenset({"real", "positive", "nonnegative", "integer", "bit", "index", "random"})
 
 
 def sound(context: Context) -> None:
     """Raises Rejected unless every declaration says what its kind needs, and nothing rests on itself."""
+    laws_complete(context)
     axes = set(context.axes)
     for d in (*context.declarations.values(), *(v for m in context.lemmas for v in m.variables)):
         law, over = d.law, {*d.axes, *(() if d.over is None else (d.over,))}
         if d.kind not in KINDS or not over <= axes or (d.over is not None) != (d.kind == "index"):
             raise Rejected(f"{d.name} is not declared as it should be")
-        if (law is not None) != (d.kind == "random") or law and PARAMETERS.get(law.family) != len(law.parameters):
+        if (law is not None) != (d.kind == "random"):
             raise Rejected(f"the law of {d.name} is none")
         if law is not None and tuple(k.value[1] for k in d.letters) != d.axes:
             raise Rejected(f"the law of {d.name} has other letters than its axes")

@@ -13,11 +13,12 @@ from derive.kernel import domain, moments, order
 from derive.kernel.context import Context, Lemma
 from derive.kernel.derivative import depends
 from derive.kernel.domain import Need
-from derive.kernel.normal import Normal, Poly, add_to
+from derive.kernel.normal import Normal
+from derive.kernel.poly import Poly, add_to
 from derive.kernel.proof import Account, Condition, Proof, Rejected, Step, Use
 from derive.kernel.rules import RULES, instantiate, match
 from derive.kernel.signs import RELATION, Fact, difference, sign, split
-from derive.kernel.wellformed import laws_complete, well_formed
+from derive.kernel.wellformed import laws_complete, subscript_axis, well_formed
 from derive.term import (
     ONE,
     TRUE,
@@ -454,43 +455,43 @@ def instance(ground: Ground, account: Account, use: Use) -> tuple[Term, Term]:
         sides = ground.equations[use.number]
         free = (sides[0].letters | sides[1].letters) - ground.context.letters
         mapping = dict(use.letters)
-        if not set(mapping) <= free or any(k.value[1] != axis_of(ground, v) for k, v in mapping.items()):
+        if not set(mapping) <= free or any(k.value[1] != subscript_axis(v, ground.context) for k, v in mapping.items()):
             raise Rejected("a letter of the hypothesis is replaced by something of another axis")
         return substitute(sides[0], mapping), substitute(sides[1], mapping)
-    if not 0 <= use.number < len(ground.context.lemmas):
+    condition = lemma_at(ground, account, use, ground.full)
+    if condition.value != "==":
+        raise Rejected("the lemma is not an equation")
+    return condition.args[0], condition.args[1]
+
+
+def lemma_at(ground: Ground, account: Account, use: Use, here: Normal) -> Term:
+    """What a lemma says at the letters of the use: its hypotheses are met, and its left side is defined there."""
+    context, mapping = ground.context, dict(use.letters)
+    if not 0 <= use.number < len(context.lemmas):
         raise Rejected("there is no such lemma")
-    lemma = ground.context.lemmas[use.number]
-    if lemma.condition.op != "cmp" or lemma.condition.value != "==":
-        raise Rejected(f"lemma {lemma.name} is not an equation")
-    mapping = dict(use.letters)
+    lemma = context.lemmas[use.number]
+    condition = substitute(lemma.condition, mapping)
+    if condition.op != "cmp":
+        raise Rejected(f"lemma {lemma.name} is no comparison")
     for v in lemma.variables:
-        own = ground.context.declarations.get(v.name)
+        own = context.declarations.get(v.name)
         if own is None or (own.kind, own.axes, own.law) != (v.kind, v.axes, v.law):
             raise Rejected(f"lemma {lemma.name} speaks of another {v.name}")
     for h in lemma.hypotheses:
-        known = (
-            ground.full.holds(substitute(h, mapping))
-            if pure_index(h, ground.context)
-            else shared(h, lemma, ground.context)
-        )
-        if not known:
+        if not (here.holds(substitute(h, mapping)) if pure_index(h, context) else shared(h, lemma, context)):
             raise Rejected(f"a hypothesis of lemma {lemma.name} is not met")
-    if any(k in ground.context.letters or k.value[1] != axis_of(ground, v) for k, v in mapping.items()):
+    if any(k in context.letters or k.value[1] != subscript_axis(v, ground.context) for k, v in mapping.items()):
         raise Rejected("a letter of the lemma is replaced by something of another axis")
-    for need in domain.needs(ground.plain, substitute(lemma.condition.args[0], mapping), "~"):
-        if domain.reason(ground.full, need, ground.known) is None:
+    for need in domain.needs(ground.plain, condition.args[0], "~"):
+        if domain.reason(here, need, ground.known) is None:
             raise Rejected(f"lemma {lemma.name} is used where its left side may be undefined")
     account.lemmas.add(lemma.name)
-    return substitute(lemma.condition.args[0], mapping), substitute(lemma.condition.args[1], mapping)
+    return condition
 
 
 def shared(hypothesis: Term, lemma: Lemma, context: Context) -> bool:
     """Whether a hypothesis of the lemma is one of the claim's, and says as much, its letters closed in both."""
     return hypothesis in context.hypotheses and not hypothesis.letters & context.letters - lemma.letters
-
-
-def axis_of(ground: Ground, subscript: Term) -> str:
-    return ground.plain.axis_of(subscript)
 
 
 def _definition(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
@@ -540,7 +541,7 @@ def _sift(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
     for p, f in enumerate(factors):
         if f.op == "delta" and k in f.args:
             j = f.args[1] if f.args[0] is k else f.args[0]
-            if k in j.letters or place.here.axis_of(j) != k.value[1]:
+            if k in j.letters or subscript_axis(j, place.here.context) != k.value[1]:
                 continue
             rest = substitute(mul(*factors[:p], *factors[p + 1 :]), {k: j})
             expected = rest if filter_ is TRUE else make("where", (substitute(filter_, {k: j}), rest, NOUGHT))

@@ -36,7 +36,8 @@ from derive.term import (
 )
 
 if TYPE_CHECKING:
-    from derive.kernel.normal import Normal, Poly
+    from derive.kernel.normal import Normal
+    from derive.kernel.poly import Poly
 
 # The derivative of f(u) by u.
 SLOPES: dict[str, Callable[[Term], Term]] = {

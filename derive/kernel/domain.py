@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from derive.kernel import moments
 from derive.kernel.derivative import depends, differentiate
-from derive.kernel.normal import CASES, Normal, constant
+from derive.kernel.normal import Normal
+from derive.kernel.poly import CASES, constant
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, sign
 from derive.term import (
@@ -327,7 +328,7 @@ def _switch(w: Walk, condition: Term, then: Term, other: Term, scope: Scope) -> 
         a.op in CASES | {"max", "argmax"} or _discrete(w.nf, a) for m in gap for b, _ in m for a in subterms(b)
     )
     for part in subterms(condition):
-        if part.op == "cmp" and not all(w.nf.index_like(a) for a in part.args):
+        if part.op == "cmp" and not w.nf.index_like(*part.args):
             u = difference(part)
             if any(depends(w.nf, u, name) for name in scope.moving):
                 canonical = near.canonical(u)

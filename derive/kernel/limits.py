@@ -16,8 +16,10 @@ from math import factorial, inf
 
 from derive.kernel import domain, sums
 from derive.kernel.derivative import depends, differentiate
-from derive.kernel.normal import UNFOLD, UNIT, Normal, Poly, add_to, key, scaled, small
-from derive.kernel.normal import constant as value_of
+from derive.kernel.functions import UNFOLD
+from derive.kernel.normal import Normal
+from derive.kernel.poly import UNIT, Poly, add_to, key, scaled, small
+from derive.kernel.poly import constant as value_of
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, FLIP, NEG, POS, RELATION, ZERO, add_signs, difference, sign
 from derive.term import (

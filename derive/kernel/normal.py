@@ -16,10 +16,8 @@ from derive.kernel import cases as by_case
 from derive.kernel import derivative, functions, moments, powers, sums
 from derive.kernel import facts as known
 from derive.kernel.context import Context
-from derive.kernel.functions import UNFOLD
 from derive.kernel.poly import (
     CASES,
-    INDICES,
     MAX_CASES,
     MAX_TERMS,
     UNIT,
@@ -46,6 +44,7 @@ from derive.kernel.signs import (
     sign,
     split,
 )
+from derive.kernel.wellformed import is_index
 from derive.term import (
     FALSE,
     ONE,
@@ -130,7 +129,7 @@ class Normal:
             Fact(difference(g), RELATION[g.value], frozenset(), (), "the case at hand")
             for g in guards
             if g.op == "cmp"
-            and not (self.index_like(g.args[0]) and self.index_like(g.args[1]))
+            and not self.index_like(*g.args)
             and (self.steady or g.value in ("<", ">", "!="))  # under a derivative only what holds around the point
         ]
         made = Normal(
@@ -318,6 +317,10 @@ class Normal:
             else:
                 result = self.mul(result, part if e == 1 else self.power(part, {UNIT: e}))
         return result
+
+    def index_like(self, *terms: Term) -> bool:
+        """Whether all of them are indices."""
+        return all(is_index(t, self.context) for t in terms)
 
     def unfold(self, term: Term) -> Term:
         """A definition's body at its subscripts. Raises Rejected for a name that is not defined."""
@@ -577,9 +580,7 @@ class Normal:
     branches = by_case.branches
     condition = by_case.condition
     comparison = by_case.comparison
-    index_like = by_case.index_like
     delta = by_case.delta_of
-    axis_of = by_case.axis_of
     delta_atom = by_case.delta_atom
     order = by_case.order
     known_orders = by_case.known_orders
@@ -603,22 +604,3 @@ class Normal:
     exp = functions.exp
     log = functions.log
     log_of = functions.log_of
-
-
-__all__ = [
-    "UNFOLD",
-    "CASES",
-    "INDICES",
-    "UNIT",
-    "Exponent",
-    "Mono",
-    "Normal",
-    "Poly",
-    "TooLarge",
-    "add_to",
-    "constant",
-    "key",
-    "mono_key",
-    "scaled",
-    "small",
-]

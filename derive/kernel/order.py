@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from derive.kernel import domain
-from derive.kernel.normal import UNIT, Normal, Poly, add_to
-from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected, Use
+from derive.kernel.normal import Normal
+from derive.kernel.poly import UNIT, Poly, add_to
+from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected
 from derive.kernel.rules import instantiate, meta
 from derive.kernel.signs import (
     FLIP,
@@ -28,6 +29,7 @@ from derive.kernel.signs import (
     sign,
     split,
 )
+from derive.kernel.wellformed import subscript_axis, well_formed
 from derive.term import (
     ONE,
     PI,
@@ -164,7 +166,7 @@ class Board:
         for k, place in mapping.items():
             if place.op != "index":
                 self.settled(place)
-            if k.value[1] != here.axis_of(place):
+            if k.value[1] != subscript_axis(place, here.context):
                 raise Rejected("a letter is replaced by something of another axis")
             if not place.letters <= letters:
                 raise Rejected("a comparison is used at a letter that nothing binds")
@@ -214,8 +216,6 @@ class Board:
 
     def settled(self, term: Term) -> None:
         """Raise Rejected for a malformed term, or a mean or limit in it that is not known to exist."""
-        from derive.kernel.wellformed import well_formed
-
         well_formed(term, self.ground.context)
         if any(t.op in UNSURE for t in subterms(self.ground.plain.opened(term))):
             for need in domain.needs(self.ground.plain, term):
@@ -333,30 +333,14 @@ def _cases(board: Board, here: Normal, line: Line, term: Term, letters: frozense
 
 def _lemma(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
     """An earlier claim at the letters given, where its hypotheses are met and its left side is defined."""
-    from derive.kernel.check import pure_index, shared
+    from derive.kernel.check import lemma_at
 
-    context, use = board.ground.context, line.uses[0] if len(line.uses) == 1 else Use("", -1)
-    if not 0 <= use.number < len(context.lemmas) or use.multiplier is not None or use.over:
-        raise Rejected("there is no such lemma")
-    lemma, mapping = context.lemmas[use.number], dict(use.letters)
-    for d in lemma.variables:
-        own = context.declarations.get(d.name)
-        if own is None or (own.kind, own.axes, own.law) != (d.kind, d.axes, d.law):
-            raise Rejected(f"lemma {lemma.name} speaks of another {d.name}")
-    if not set(mapping).isdisjoint(context.letters):
-        raise Rejected("a letter that is the same in every claim cannot be replaced")
-    board.placed(here, mapping, letters)
-    for h in lemma.hypotheses:
-        if not (here.holds(substitute(h, mapping)) if pure_index(h, context) else shared(h, lemma, context)):
-            raise Rejected(f"a hypothesis of lemma {lemma.name} is not met")
-    condition = substitute(lemma.condition, mapping)
-    known = condition.op == "cmp" and condition.value in RELATION and condition.letters <= letters
-    if not known or not here.equal(term, difference(condition)):
+    if len(line.uses) != 1 or line.uses[0].multiplier is not None or line.uses[0].over:
+        raise Rejected("the line must name one lemma, as it stands")
+    board.placed(here, dict(line.uses[0].letters), letters)
+    condition = lemma_at(board.ground, board.account, line.uses[0], here)
+    if not condition.letters <= letters or not here.equal(term, difference(condition)):
         raise Rejected("this is not what the lemma says")
-    for need in domain.needs(board.ground.plain, condition.args[0], "~"):
-        if domain.reason(here, need, board.ground.known) is None:
-            raise Rejected(f"lemma {lemma.name} is used where its left side may be undefined")
-    board.account.lemmas.add(lemma.name)
     return RELATION[condition.value]
 
 

@@ -27,7 +27,8 @@ from derive.term import (
 )
 
 if TYPE_CHECKING:
-    from derive.kernel.normal import Mono, Normal
+    from derive.kernel.normal import Normal
+    from derive.kernel.poly import Mono
 
 NEG, ZERO, POS = 1, 2, 4
 ANY = NEG | ZERO | POS

@@ -383,7 +383,7 @@ def _power_product(nf: Normal, k: Term, a: Term, e: Exponent, how_many: Poly, fi
 
 def _product_atom(nf: Normal, k: Term, factor: Term, filter_: Term) -> Poly:
     """The product of one factor; a filter k != j is a division where the factor at j is known not to be 0."""
-    from derive.kernel.normal import add_to
+    from derive.kernel.poly import add_to
 
     parts = list(filter_.args) if filter_.op == "and" else [] if filter_ is TRUE else [filter_]
     for part in parts:

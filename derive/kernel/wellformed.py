@@ -100,7 +100,7 @@ def _parts(t: Term, context: Context) -> list[tuple[Term, bool]]:
         _count(t, 2)
         if t.value not in RELATION:
             raise Rejected(f"{t.value} is no relation")
-        if all(_is_index(a, context) for a in args) and len({subscript_axis(a, context) for a in args}) > 1:
+        if all(is_index(a, context) for a in args) and len({subscript_axis(a, context) for a in args}) > 1:
             raise Rejected("indices of different axes are compared")
         return [(a, False) for a in args]
     elif op == "not":
@@ -178,7 +178,7 @@ def axes_of(term: Term, context: Context) -> tuple[str, ...]:
     return declaration.axes
 
 
-def _is_index(term: Term, context: Context) -> bool:
+def is_index(term: Term, context: Context) -> bool:
     declaration = context.declarations.get(term.value) if term.op == "var" else None
     return term.op in ("index", "argmax") or (declaration is not None and declaration.kind == "index")
 
