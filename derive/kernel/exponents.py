@@ -64,8 +64,6 @@ def spread(nf: Normal, a: Term, exponent: Poly) -> Poly:
     """A positive atom to an exponent, term by term."""
     if a.op == "fn" and a.value == "exp":
         return nf.exp(nf.mul(nf.poly(a.args[0]), exponent))
-    if a.op == "pow" and sign(nf, a.args[0]) == POS:
-        return nf.power(nf.poly(a.args[0]), nf.mul(nf.poly(a.args[1]), exponent))
     result: Poly = {UNIT: 1}
     parts: dict[Term, Exponent] = {}
     inside = a.op == "prod" and sign(nf, a.args[0]) == POS
@@ -73,8 +71,6 @@ def spread(nf: Normal, a: Term, exponent: Poly) -> Poly:
         if mono and inside:  # a power of a product of positive factors is that of the powers
             each = over("prod", power(a.args[0], nf.term({mono: 1})), *a.bound, where=a.args[1])
             result = nf.mul(result, nf.power(nf.poly(each), {UNIT: c}))
-        elif any(b.op == "fn" and b.value == "log" for b, _ in mono):  # x^log y and y^log x meet as exp(log x log y)
-            result = nf.mul(result, nf.exp(nf.mul({mono: c}, nf.log_of(nf.poly(a)))))
         else:
             parts[power(a, nf.term({mono: 1})) if mono else a] = c
     return nf.mul(result, nf.finish(frozenset(parts.items()))) if parts else result
@@ -105,12 +101,8 @@ def integer_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
 
 def _integer_atom(nf: Normal, a: Term, exponent: Poly) -> Poly:
     """An atom or a sum to an integer exponent: split where no part can be negative, or the base is not 0."""
-    if (k := constant(exponent)) is not None:
-        return nf.power(nf.poly(a), {UNIT: k}) if k else {UNIT: 1}
     if sign(nf, a) == POS:
         return spread(nf, a, exponent)
-    if a.op == "pow" and integral(nf, nf.poly(a.args[1])):
-        return nf.power(nf.poly(a.args[0]), nf.mul(nf.poly(a.args[1]), exponent))
     moving = {m: c for m, c in exponent.items() if m}
     free = exponent.get(UNIT, 0)
     if not sign(nf, a) & ZERO:
@@ -120,8 +112,6 @@ def _integer_atom(nf: Normal, a: Term, exponent: Poly) -> Poly:
         lows = {m: _least(nf, m) for m in moving}
         parts = [(power(a, nf.term(_less(m, lows[m]))), c) for m, c in moving.items()]
         free += sum(c * lows[m] for m, c in moving.items())
-    elif free > 0 and not sign(nf, nf.term(moving)) & NEG:
-        parts = [(power(a, nf.term(moving)), 1)]
     else:
         return opaque(nf, nf.poly(a), exponent)
     if free < 0 and sign(nf, a) & ZERO:
@@ -158,31 +148,17 @@ def real_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
         signs = sign(nf, a)
         if signs == POS or (not signs & NEG and e is not None and not isinstance(x, Term) and x > 0):
             result = nf.mul(result, nf.one_power(a, x, exponent))
-        elif isinstance(x, int) and x % 2 == 0:
-            result = nf.mul(result, _root_of_even(nf, nf.poly(a), x, exponent))
-        elif isinstance(x, int) and signs == NEG and a.op == "add":
-            scale = -scale
-            result = nf.mul(result, nf.power(scaled(nf.poly(a), -1), scaled(exponent, x)))
         else:
             left.append((a, x))
     known = POS | ZERO if e is not None else POS
     if len(rest) > 1:
         found = square_root(nf, rest)
         if found is not None and found[0] > 0:
-            result = nf.mul(result, _root_of_even(nf, found[1], 2, exponent))
+            result = nf.mul(result, _root_of_square(nf, found[1], exponent))
             scale, rest = scale * found[0], {UNIT: 1}
         else:
             lead = magnitude(leading(rest)) * (1 if scale > 0 else -1)
             rest, scale = scaled(rest, Fraction(1) / lead), scale * lead
-    if rest == {UNIT: 1} and not left and scale < 0 and e is not None:  # a real power of a negative number
-        return {}
-    if len(rest) > 1 and left:
-        signs = sign(nf, nf.term(rest))
-        if signs == NEG:
-            rest, scale, signs = scaled(rest, -1), -scale, POS
-        if signs == POS:
-            result = nf.mul(result, nf.one_power(nf.term(rest), 1, exponent))
-            rest = {UNIT: 1}
     result = nf.mul(result, nf.number_power(Fraction(magnitude(scale)), exponent))
     whole = scaled(nf.mul(rest, {frozenset(left): 1}), 1 if scale > 0 else -1)
     if whole == {UNIT: 1}:
@@ -190,16 +166,12 @@ def real_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
     atom = nf.term(whole)
     if not sign(nf, atom) & ~known and (len(whole) > 1 or (len(left) == 1 and left[0][1] == 1 and scale > 0)):
         return nf.mul(result, nf.one_power(atom, 1, exponent))
-    if rest == {UNIT: 1} and scale > 0 and all(isinstance(x, int) and x < 0 for _, x in left):
-        under: Poly = {frozenset((a, -x) for a, x in left if isinstance(x, int)): 1}
-        # (1/u)^p is u^-p, also where u is not positive.
-        return nf.mul(result, real_power(nf, under, scaled(exponent, -1)))
     return nf.mul(result, opaque(nf, whole, exponent))
 
 
-def _root_of_even(nf: Normal, u: Poly, x: int, exponent: Poly) -> Poly:
-    """(u^x)^p for an even x is |u|^(x p)."""
-    total = scaled(exponent, x)
+def _root_of_square(nf: Normal, u: Poly, exponent: Poly) -> Poly:
+    """(u^2)^p is |u|^(2 p)."""
+    total = scaled(exponent, 2)
     value = constant(total)
     if isinstance(value, int):
         flat = nf.power(u, {UNIT: value})

@@ -6,13 +6,12 @@ Methods of `Normal`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-from derive.kernel import cases, exponents, special
+from derive.kernel import cases, special
 from derive.kernel.poly import (
     CASES,
     UNIT,
@@ -153,160 +152,67 @@ def _product(self: Normal, mono: Mono) -> tuple[Poly, Mono] | None:
 
 
 def log(self: Normal, term: Term) -> Poly:
-    """The logarithm of a product as a sum of logarithms where the sign of each factor is known, or there is one."""
+    """The logarithm of a product as a sum of logarithms where each factor is positive, or there is one."""
     parts: list[tuple[Poly, Poly, Term]] = []
     self.factors(term, {UNIT: 1}, parts)
     total: Poly = {}
-    unknown: list[tuple[Poly, Poly]] = []
-    doubts, side = 0, 1
     for base, e, source in parts:
         signs = sign(self, source) & sign(self, self.term(base))
-        k = constant(e)
-        if source.op == "fn" and source.value == "abs":
-            one, doubts = log_abs(self, self.poly(source.args[0])), doubts + bool(signs & ZERO)
-        elif signs == POS:
-            one = self.log_of(base)
-        elif isinstance(k, int) and k % 2 == 0:
-            one, doubts = log_abs(self, base), doubts + bool(signs & ZERO)
-        elif signs == NEG and isinstance(k, int):
-            one, side = self.log_of(scaled(base, -1)), -side
-        else:
-            unknown.append((base, e))
-            doubts += 1 if isinstance(k, int) or not signs & NEG else 2  # a power of a negative base stays whole
-            continue
+        k, alone = constant(e), len(parts) == 1
+        if source.op == "fn" and source.value == "abs" or (isinstance(k, int) and k % 2 == 0 and signs != POS):
+            one = log_abs(self, base) if alone or not signs & ZERO else None
+        else:  # a power of a negative base stays whole
+            one = self.log_of(base) if signs == POS or (alone and (isinstance(k, int) or not signs & NEG)) else None
+        if one is None:  # where that factor is not positive, the others would be left over
+            return self.log_of(self.poly(term))
         add_to(total, self.mul(e, one))
-    if doubts > 1 or (doubts and len(parts) > 1):  # where that factor is not positive, the others would be left over
-        return self.log_of(self.poly(term))
-    if side < 0:  # the logarithm of a negative number
-        return {}
-    for base, e in unknown:
-        add_to(total, self.mul(e, self.log_of(base)))
     return total
 
 
-@dataclass(frozen=True)
-class Doubt:
-    """A factor base^power of a logarithm's argument that may be 0 or negative; even where its sign does not matter."""
-
-    base: Poly
-    power: Exponent
-    even: bool = False
-
-    def factor(self, nf: Normal) -> Poly:
-        if isinstance(self.power, Term):
-            return nf.power(self.base, nf.poly(self.power))
-        return nf.power(self.base, {UNIT: self.power})
-
-
 def log_of(self: Normal, u: Poly) -> Poly:
-    """log u, its factors taken apart where the sign of each is known, or there is one."""
-    if not u:
-        return {}
+    """log u, its factors taken apart where each is positive, or there is one."""
     if self.cases(u) is not None:
         return self.by_cases(u, lambda here, part: here.log_of(part))
-    content, scale, rest = _factors(self, u)
-    total: Poly = {}
-    doubts: list[Doubt] = []
-    for a, x in sorted(content, key=lambda p: key(p[0])):
-        signs = sign(self, a)
-        even = isinstance(x, int) and x % 2 == 0
-        if signs == POS or (even and not signs & ZERO) or (signs == NEG and isinstance(x, int)):
-            scale = -scale if signs == NEG and not even else scale
-            add_to(total, self.mul(self.poly(x) if isinstance(x, Term) else {UNIT: x}, _log_size(self, a)))
-        else:
-            doubts.append(Doubt({frozenset({(a, 1)}): 1}, x, even))
-    if len(rest) > 1:
-        square = exponents.square_root(self, rest)
-        signs = sign(self, self.term(rest))
-        if square is not None and square[0] > 0:
-            doubts.append(Doubt(square[1], 2, True))
-            scale *= square[0]
-        elif signs in (POS, NEG):
-            scale, rest = (scale, rest) if signs == POS else (-scale, scaled(rest, -1))
-            add_to(total, self.atom(fn("log", self.term(rest))))
-        else:
-            doubts.append(Doubt(rest, 1))
-    if doubts and (len(doubts) > 1 or content and rest != {UNIT: 1} or len(content) > 1 or scale != 1):
-        return self.atom(fn("log", self.term(u)))  # where a factor is not positive, the others would be left over
-    if scale < 0:  # the logarithm of a negative number
-        return {}
-    for d in doubts:
-        add_to(total, _log_doubt(self, d))
-    return _add_log_number(self, total, Fraction(magnitude(scale)))
-
-
-def _factors(self: Normal, u: Poly) -> tuple[Mono, int | Fraction, Poly]:
-    """The common monomial, the scale, and a sum with a leading coefficient of 1 or -1, or 1."""
-    content, rest = self.content(u, 1)
+    content, rest = self.content(u, 1) if u else (UNIT, u)
+    scale: int | Fraction = 1
     if len(rest) == 1:
-        return joined(content, rest)
-    scale = magnitude(leading(rest))
-    return content, scale, scaled(rest, Fraction(1) / scale)
-
-
-def _log_doubt(self: Normal, doubt: Doubt) -> Poly:
-    """The logarithm of base^power alone: both sides are 0 where that is not positive."""
-    weight = self.poly(doubt.power) if isinstance(doubt.power, Term) else {UNIT: doubt.power}
-    if doubt.even:
-        return self.mul(weight, log_abs(self, doubt.base))
-    if len(doubt.base) > 1:
-        return self.mul(weight, self.atom(fn("log", self.term(doubt.base))))
-    ((mono, _),) = doubt.base.items()
-    ((a, _),) = mono
-    if isinstance(doubt.power, Term) and sign(self, a) & NEG:
-        return self.atom(fn("log", self.term(doubt.factor(self))))
-    return self.mul(weight, _log_atom(self, a))
+        content, scale, rest = joined(content, rest)
+    elif rest:
+        scale = magnitude(leading(rest))
+        rest = scaled(rest, Fraction(1) / scale)
+    parts: list[tuple[Term, Exponent]] = sorted(content, key=lambda p: key(p[0]))
+    parts += [(self.term(rest), 1)] if len(rest) > 1 else []
+    alone = len(parts) == 1 and scale == 1
+    total: Poly = {}
+    for a, x in parts:
+        signs = sign(self, a)
+        if signs != POS and isinstance(x, int) and x % 2 == 0 and (alone or not signs & ZERO):
+            one = log_abs(self, self.poly(a))
+        elif signs == POS or (alone and not (signs & NEG and isinstance(x, Term))):
+            one = _log_atom(self, a)
+        else:  # where a factor is not positive, the others would be left over
+            return self.atom(fn("log", self.term(u)))
+        add_to(total, self.mul(self.poly(x) if isinstance(x, Term) else {UNIT: x}, one))
+    if not u or scale < 0:  # the logarithm of what is not positive
+        return {}
+    return _add_log_number(self, total, Fraction(scale))
 
 
 def _log_atom(self: Normal, a: Term) -> Poly:
-    """The logarithm of an atom."""
+    """The logarithm of an atom: that of a power, where its base may be negative, is kept."""
     if a.op == "fn" and a.value == "exp":
         return self.poly(a.args[0])
     if a.op == "prod" and sign(self, a.args[0]) == POS:
         return self.poly(over("sum", fn("log", a.args[0]), *a.bound, where=a.args[1]))
-    if a.op == "pow" and (a.args[1].op == "num" or not sign(self, a.args[0]) & NEG):
-        return self.mul(self.poly(a.args[1]), self.log_of(self.poly(a.args[0])))
     return self.atom(fn("log", a))
 
 
-def _log_size(self: Normal, a: Term) -> Poly:
-    """log |a| of an atom that is not 0."""
-    signs = sign(self, a)
-    if signs == POS:
-        return _log_atom(self, a)
-    return self.atom(fn("log", self.term({frozenset({(a, 1)}): -1}) if signs == NEG else fn("abs", a)))
-
-
 def log_abs(self: Normal, u: Poly) -> Poly:
-    """log |u|, taken apart where no factor is 0."""
+    """log |u|."""
     signs = sign(self, self.term(u))
-    if signs in (POS, NEG) or not u:
+    if signs in (POS, NEG):
         return self.log_of(scaled(u, 1 if signs == POS else -1))
-    if self.cases(u) is not None:
-        return self.by_cases(u, lambda here, part: log_abs(here, part))
-    content, scale, rest = _factors(self, u)
-    total: Poly = {}
-    doubts: list[Doubt] = []
-    for a, x in sorted(content, key=lambda p: key(p[0])):
-        if isinstance(x, int) and self.certain(a):
-            add_to(total, _log_size(self, a), x)
-        else:
-            doubts.append(Doubt({frozenset({(a, 1)}): 1}, x))
-    if len(rest) > 1:
-        rest = scaled(rest, 1 if leading(rest) > 0 else -1)
-        square = exponents.square_root(self, rest)
-        doubts.append(Doubt(rest, 1) if square is None else Doubt(square[1], 2))
-        scale *= 1 if square is None else square[0]
-    if any(sign(self, self.term(d.factor(self))) & ZERO for d in doubts):
-        alone = len(doubts) == 1 and not (content and rest != {UNIT: 1} or len(content) > 1) and magnitude(scale) == 1
-        if not alone or not isinstance(doubts[0].power, int):  # where a factor is 0, the others would be left over
-            lead = leading(u)
-            return self.atom(fn("log", fn("abs", self.term(u if lead > 0 else scaled(u, -1)))))
-    for d in doubts:
-        power_ = d.power if isinstance(d.power, int) else 1
-        base = d.base if isinstance(d.power, int) else d.factor(self)
-        add_to(total, self.atom(fn("log", fn("abs", self.term(base)))), power_)
-    return _add_log_number(self, total, Fraction(magnitude(scale)))
+    return self.atom(fn("log", fn("abs", self.term(u if not u or leading(u) > 0 else scaled(u, -1)))))
 
 
 def _add_log_number(self: Normal, total: Poly, value: Fraction) -> Poly:

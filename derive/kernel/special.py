@@ -155,7 +155,6 @@ def _start(nf: Normal, name: str, u: Poly) -> Poly:
     if value == Fraction(1, 2):
         if name == "lgamma":
             return scaled(nf.log_of(nf.poly(PI)), Fraction(1, 2))
-        if name == "trigamma":
-            return scaled(nf.poly(power(PI, TWO)), Fraction(1, 2))
-        return add_to(dict(gamma(nf, name, {UNIT: 1})), nf.log_of({UNIT: 2}), -2)
+        if name == "digamma":
+            return add_to(dict(gamma(nf, name, {UNIT: 1})), nf.log_of({UNIT: 2}), -2)
     return nf.atom(fn(name, nf.term(u)))
