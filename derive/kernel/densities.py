@@ -96,9 +96,7 @@ def _gap(nf: Normal, low: Term, high: Term) -> int:
 def normal(nf: Normal, shape: Shape, mean: Term, variance: Term) -> Poly | None:
     """exp(t z + s z^2) moves the mean and scales the variance; an indicator leaves a part of the moments."""
     ends = _ends(nf, shape)
-    if ends is None:
-        return None
-    if (shape.above or shape.point) and sign(nf, variance) != POS:
+    if ends is None or None not in ends or ((shape.above or shape.point) and sign(nf, variance) != POS):
         return None
     if shape.point:
         return {}
@@ -116,16 +114,10 @@ def normal(nf: Normal, shape: Shape, mean: Term, variance: Term) -> Poly | None:
         factor = nf.poly(fn("exp", scale))
     whole = moment(nf, shape.power, [nf.poly(mean), nf.poly(variance)])
     low, high = ends
-    lower, upper = (None if end is None else _beyond(nf, mean, variance, shape.power, end) for end in ends)
-    if low is not None and high is not None and lower is not None and upper is not None:
-        gap = _gap(nf, low, high)
-        if gap & NEG and gap & POS:
-            return None
-        whole = {} if not gap & POS else add_to(dict(lower), upper, -1)
-    elif lower is not None:
-        whole = lower
-    elif upper is not None:
-        whole = add_to(dict(whole), upper, -1)
+    if low is not None:
+        whole = _beyond(nf, mean, variance, shape.power, low)
+    elif high is not None:
+        whole = add_to(dict(whole), _beyond(nf, mean, variance, shape.power, high), -1)
     return nf.mul(factor, whole)
 
 
@@ -151,18 +143,17 @@ def uniform(nf: Normal, shape: Shape, low: Term, high: Term) -> Poly | None:
         return None
     if shape.point or not left & POS:
         return {}
-    whole = add_to(dict(_primitive(nf, shape, top)), _primitive(nf, shape, bottom), -1)
-    return nf.mul(whole, nf.power(nf.poly(length), {UNIT: -1}))
+    return nf.poly(div(add(_primitive(nf, shape, top), neg(_primitive(nf, shape, bottom))), length))
 
 
-def _primitive(nf: Normal, shape: Shape, z: Term) -> Poly:
+def _primitive(nf: Normal, shape: Shape, z: Term) -> Term:
     """The integral of z^k exp(c z), by parts where c is not 0."""
     k = shape.power
     if not shape.tilt:
-        return nf.poly(div(power(z, num(k + 1)), num(k + 1)))
+        return div(power(z, num(k + 1)), num(k + 1))
     c = nf.term(shape.tilt)
     terms = [mul(num((-1) ** j * perm(k, j)), power(z, num(k - j)), power(c, num(-j - 1))) for j in range(k + 1)]
-    return nf.poly(mul(fn("exp", mul(c, z)), add(*terms)))
+    return mul(fn("exp", mul(c, z)), add(*terms))
 
 
 def _half_moment(mean: Term, variance: Term, k: int) -> Term:

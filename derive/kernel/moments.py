@@ -188,9 +188,6 @@ def _one_product(nf: Normal, group: Mono) -> tuple[Term, Term, Term] | None:
     if k is None:
         return None
     for a, e in group:
-        if a.op == "prod" and len(group) == 1:
-            mapping = {a.bound[0]: k}
-            return power(substitute(a.args[0], mapping), num(e)), k, substitute(a.args[1], mapping)  # type: ignore[arg-type]
         if a.op != "fn" or a.value != "exp":
             return None
         for mono, c in nf.poly(a.args[0]).items():
@@ -262,8 +259,6 @@ def raw_moment(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Pol
     """E(entry^k) under its law; an atom where the law does not say."""
     assert declaration.law is not None
     family, parts = declaration.law.family, parameters(declaration, entry)
-    if k == 0:
-        return {UNIT: 1}
     if family == "bernoulli":
         return nf.poly(parts[0])
     if family == "rademacher":
@@ -289,11 +284,6 @@ def raw_moment(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Pol
 def cumulant(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Poly:
     """The k-th cumulant: mu_k minus the sum over r < k of C(k-1, r-1) kappa_r mu_(k-r)."""
     assert declaration.law is not None
-    if declaration.law.family in ("random", "normal"):
-        if k <= 2:
-            return nf.poly(parameters(declaration, entry)[k - 1])
-        if declaration.law.family == "normal":
-            return {}
     slot = (entry, k)
     if slot not in nf.cumulants:
         total = dict(raw_moment(nf, declaration, entry, k))
@@ -308,10 +298,6 @@ def _entries(nf: Normal, group: Mono) -> Poly:
     """E of a product of powers of entries of one name."""
     declaration = law_of(nf, next(iter(group))[0].value)
     assert declaration is not None
-    if len(group) == 1:
-        ((a, e),) = group
-        assert isinstance(e, int)
-        return raw_moment(nf, declaration, a, e)
     elements = [a for a, e in sorted(group, key=lambda p: key(p[0])) if isinstance(e, int) for _ in range(e)]
     return _partitions(nf, declaration, tuple(elements))
 

@@ -196,8 +196,6 @@ def to_power(self: Normal, base: Poly, exponent: Poly) -> Poly:
         if len(rest) > 1:
             lead = leading(rest)
             whole = self.term(scaled(rest, Fraction(1) / lead))
-            if sign(self, whole) == NEG:
-                lead, whole = -lead, self.term(scaled(rest, -Fraction(1) / lead))
             result = self.mul(result, self.finish(frozenset({(whole, e)})))
             result = scaled(result, Fraction(lead) ** e)
         return result
@@ -210,8 +208,6 @@ opaque_power = exponents.opaque
 def one_power(self: Normal, a: Term, x: Exponent, exponent: Poly) -> Poly:
     """(a^x)^exponent for an atom that is positive, or not negative where the exponents are numbers."""
     total = self.mul(self.poly(x) if isinstance(x, Term) else {UNIT: x}, exponent)
-    if (value := constant(total)) is not None:
-        return self.finish(frozenset({(a, value)})) if value else {UNIT: 1}
     return exponents.spread(self, a, total)
 
 
