@@ -18,7 +18,6 @@ from derive.kernel.poly import (
     Poly,
     add_to,
     constant,
-    divides,
     joined,
     key,
     leading,
@@ -369,8 +368,8 @@ def case_laws(self: Normal, mono: Mono, cases: list[Term]) -> Poly | None:
     """What deltas and indicators do to the other factors of a monomial; None where nothing is to be done."""
     for a in cases:
         rest = frozenset(mono - {(a, 1)})
-        relation = "delta" if a.op == "delta" else a.args[0].value
-        result = LAWS[relation](self, a, rest, [b for b in cases if b is not a])
+        law = LAWS.get("delta" if a.op == "delta" else a.args[0].value)
+        result = law and law(self, a, rest, [b for b in cases if b is not a])
         if result is not None:
             return result
     return None
@@ -396,39 +395,6 @@ def exchanged(self: Normal, mono: Mono, old: Term, new: Term) -> Poly:
         exponent = self.poly(sums.swap_entry(e, old, new)) if isinstance(e, Term) else {UNIT: e}
         result = self.mul(result, self.power(self.poly(sums.swap_entry(b, old, new)), exponent))
     return result
-
-
-def order_law(self: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
-    """Orders of indices that cannot stand together, one that follows from the others, two bounds on a bound letter."""
-    i, j = a.args[0].args
-    orders: dict[Term, Order] = {}
-    for b in others:
-        if b.op == "where" and b.args[0].value == "<":
-            orders[b] = (b.args[0].args[0], b.args[0].args[1], True)
-    ties = [(x, y, False) for b in others if b.op == "delta" for x, y in (b.args, b.args[::-1])]
-    if orders or ties:
-        known = [*self.known_orders(), *ties, (i, j, True)]
-        if not consistent([*known, *orders.values()]):
-            return {}
-        for b, (k, m, _) in orders.items():
-            without = [o for c, o in orders.items() if c is not b]
-            if not consistent([*known, *without, (m, k, False)]):
-                return self.finish(frozenset(rest | {(a, 1)}) - {(b, 1)})
-    for b, (k, m, _) in orders.items():
-        left = frozenset(rest - {(b, 1)})
-        if k is i and m is not j and _bound(i) and not _bound(j) and not _bound(m):  # [i < j][i < m]
-            first, tight, loose = self.order(j, m), a, b
-        elif m is j and k is not i and _bound(j) and not _bound(i) and not _bound(k):  # [i < j][k < j]
-            first, tight, loose = self.order(i, k), b, a
-        else:
-            continue
-        other = add_to({UNIT: 1}, first, -1)
-        return self.mul(self.finish(left), add_to(self.mul(first, self.atom(tight)), self.mul(other, self.atom(loose))))
-    return None
-
-
-def _bound(letter: Term) -> bool:
-    return bool(letter.op == "index" and letter.value[0][0] in "@$")
 
 
 def positive_law(self: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
@@ -465,29 +431,6 @@ def zero_law(self: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | No
     if entry is not None:
         seen = any(entry[0] in sums.atoms_inside(b) for b, _ in rest)
         return self.mul(self.atom(a), self.exchanged(rest, *entry)) if seen else None
-    lead = self.own_monomial(u)
-    if lead is not None and divides(lead, rest):
-        poly = self.poly(u)
-        left = dict(rest)
-        for b, e in lead:
-            remaining = left[b] - e  # type: ignore[operator]  # `divides` saw numbers
-            if remaining:
-                left[b] = remaining
-            else:
-                del left[b]
-        value = scaled({m: c for m, c in poly.items() if m != lead}, -1 / Fraction(poly[lead]))
-        return self.mul(self.mul({frozenset(left.items()): 1}, value), self.atom(a))
-    return None
-
-
-def own_monomial(self: Normal, u: Term) -> Mono | None:
-    """A monomial of u with an atom that stands in no other monomial of it: solved for, it does not come back."""
-    poly = self.poly(u)
-    for mono in sorted(poly, key=mono_key):
-        if mono and all(isinstance(e, int) and e > 0 for _, e in mono):
-            for a, _ in mono:
-                if not any(a is b for m in poly if m is not mono for b, _ in m):
-                    return mono
     return None
 
 
@@ -506,7 +449,6 @@ def where_zero(self: Normal, u: Term, v: Term) -> int:
 
 LAWS: dict[str, Callable[[Normal, Term, Mono, list[Term]], Poly | None]] = {
     "delta": delta_law,
-    "<": order_law,
     ">": positive_law,
     "==": zero_law,
 }

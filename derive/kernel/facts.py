@@ -15,7 +15,6 @@ from derive.kernel import moments
 from derive.kernel.exponents import square_root
 from derive.kernel.poly import (
     INDICES,
-    PIECEWISE,
     UNIT,
     Poly,
     constant,
@@ -117,16 +116,6 @@ def continuous(self: Normal, term: Term) -> bool:
     if op == "fn" and term.value in ("log", "sqrt"):
         return sign(self, args[0]) == POS
     return op in ("add", "mul", "neg") or (op == "fn" and term.value in CONTINUOUS)
-
-
-def refresh(self: Normal) -> None:
-    """Bring facts about functions in pieces to the form that they have in the case at hand."""
-    if not self.refreshed:
-        self.refreshed = True
-        for fact in self.raw_facts:
-            if in_pieces(self.opened(fact.term)):
-                self.record(fact)
-        self.forget()
 
 
 def opened(self: Normal, term: Term) -> Term:

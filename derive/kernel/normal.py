@@ -105,7 +105,6 @@ class Normal:
         self.needs: dict[object, dict[Any, None]] = {}  # what parts need to be defined, and why that is met
         self.reasons: dict[Term, str] = {}
         self.depth = 0
-        self.refreshed = False
         self.ties: dict[Term, Term] = {}
         self.install()
 
@@ -265,7 +264,6 @@ class Normal:
                 term = substitute(term, {old: new})
             elif cell.value == "==" and (entry := self.solved(cell.args[0])) is not None:
                 term = sums.swap_entry(term, *entry)
-            here.refresh()
             if here.contradicted():
                 continue
             part = here.poly(term)
@@ -537,7 +535,6 @@ class Normal:
     # -- the laws, by subject ----------------------------------------------------------------------------------------
 
     install = known.install
-    refresh = known.refresh
     opened = known.opened
     bound_size = known.bound_size
     symmetry = known.symmetry
@@ -592,7 +589,6 @@ class Normal:
     sided = by_case.sided
     case_laws = by_case.case_laws
     exchanged = by_case.exchanged
-    own_monomial = by_case.own_monomial
     where_zero = by_case.where_zero
     excludes = by_case.excludes
     covers = by_case.covers
