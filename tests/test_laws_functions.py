@@ -9,6 +9,10 @@ from derive.language import loads
 
 # (declarations, claim): true wherever the left side is defined.
 TRUE = {
+    "the mean of a product over an axis": (
+        "n: axis; x: real[n]; q: random(mean=0, variance=1)[n]",
+        "E(prod(1 + x[k]*q[k] for k in n)) == 1",
+    ),
     "a common positive denominator leaves a logarithm": (
         "a: real; b: real; assume(a < 0)",
         "log(1/(1 - exp(a)) + exp(b)/(1 - exp(a))) == log(1 + exp(b)) - log(1 - exp(a))",
@@ -134,6 +138,12 @@ TRUE = {
 
 # (declarations, claim): the same without the condition, or one place off.
 FALSE = {
+    "the mean of a product of one entry": (
+        "n: axis; i: index[n]; x: real[n]; q: random(mean=0, variance=1)[n]",
+        "E(prod(1 + x[k]*q[i] for k in n)) == 1",
+    ),
+    "the logarithm of a product of unknown signs": ("x: real; y: real", "log(x*y) == log(x) + log(y)"),
+    "the logarithm of a square": ("x: real", "log(x**2) == 2*log(x)"),
     "a denominator of unknown sign": (
         "x: real; y: real; z: real",
         "log(1/(x + y) + z/(x + y)) == log(1 + z) - log(x + y)",

@@ -188,6 +188,9 @@ def _one_product(nf: Normal, group: Mono) -> tuple[Term, Term, Term] | None:
     if k is None:
         return None
     for a, e in group:
+        if a.op == "prod" and len(group) == 1:
+            mapping = {a.bound[0]: k}
+            return power(substitute(a.args[0], mapping), num(e)), k, substitute(a.args[1], mapping)  # type: ignore[arg-type]
         if a.op != "fn" or a.value != "exp":
             return None
         for mono, c in nf.poly(a.args[0]).items():
