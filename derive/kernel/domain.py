@@ -348,14 +348,8 @@ def changes_sign(nf: Normal, u: Term, written: Term) -> bool:
 
     A polynomial in which no entry meets itself is harmonic, so that no zero of it is an extremum.
     """
-    atom = next((a for m in nf.poly(u) for a, _ in m if a.op == "where" and a.args[0].value in (">", "==")), None)
-    if atom is not None:  # each open case on its own; no zero on the border between them
-        for relation in (">", "==", "<"):
-            here = nf.under(cmp(relation, *atom.args[0].args))
-            part = here.canonical(u) if here else ONE
-            if here and sign(here, part) & ZERO and (relation == "==" or not changes_sign(here, part, part)):
-                return False
-        return True
+    if any(a.op == "where" and a.args[0].value in (">", "==") for m in nf.poly(u) for a, _ in m):
+        return False  # a zero may lie on the border between two cases
     names = sorted(nf.context.reached(u.names))
     kinds = {n: nf.context.declarations[n].kind for n in names if n in nf.context.declarations}
     for name in names:
@@ -431,15 +425,6 @@ def reason(nf: Normal, need: Need, known: Iterable[Need]) -> str | None:
         if not here.compare(condition) & ~RELATION[condition.value]:
             here.reasons[condition] = explain(here, difference(condition))
             return here.reasons[condition]
-        for other in known:
-            if (
-                other.implied
-                and other.condition.op == "cmp"
-                and other.condition.value == condition.value
-                and not other.letters
-                and not other.guards
-            ) and here.equal(difference(other.condition), difference(condition)):
-                return "the left side is defined"
         return None
     if condition.op == "limit" and _has_limit(here, condition):
         return "the limit exists"

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from derive.kernel import moments
 from derive.kernel.exponents import square_root
 from derive.kernel.poly import (
-    INDICES,
     UNIT,
     Poly,
     constant,
@@ -359,10 +358,6 @@ def opens_cases(self: Normal, term: Term) -> bool:
     return False
 
 
-def in_pieces(term: Term) -> bool:
-    return any(t.op == "where" or (t.op == "fn" and t.value in PIECEWISE) for t in subterms(term))
-
-
 def holds(self: Normal, condition: Term) -> bool:
     """Whether the condition is known: among the guards, or by signs."""
     for part in split(condition):
@@ -370,11 +365,6 @@ def holds(self: Normal, condition: Term) -> bool:
             continue
         if part.op == "cmp":
             if part.value in RELATION and not self.compare(part) & ~RELATION[part.value]:
-                continue
-            if (
-                part.value in ("!=", ">", "<")
-                and cmp({"!=": "!=", ">": "<", "<": ">"}[part.value], *part.args[::-1]) in self.guards
-            ):
                 continue
         elif constant(self.condition(part)) == 1:
             continue

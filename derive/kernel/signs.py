@@ -186,14 +186,10 @@ def _power(nf: Normal, base: Term, exponent: Term) -> int:
     if signs == POS:
         return POS
     value = exponent.value if exponent.op == "num" else None
-    if exponent.op == "neg" and exponent.args[0].op == "num":
-        value = -exponent.args[0].value
     if value is None:
         if not signs & ZERO and exponents.integral(nf, nf.poly(exponent)):
             return NEG | POS
         return POS | ZERO if not signs & NEG else ANY
-    if value == 0:
-        return POS
     if value.denominator != 1:
         return POS | ZERO
     if value % 2 == 0:
@@ -216,18 +212,8 @@ def _function(nf: Normal, term: Term) -> int:
         return (POS if signs & POS else 0) | (ZERO if signs & (ZERO | NEG) else 0)
     if name == "relu":
         return (signs & POS) | (ZERO if signs & (ZERO | NEG) else 0)
-    if name == "log1p" and not signs & NEG:
-        return signs
     if name == "log" and signs == POS:
         return sign(nf, nf.canonical(add(args[0], MINUS_ONE)))
-    if name in ("max", "min"):
-        other = sign(nf, args[1])
-        high, low = (signs, other) if name == "max" else (FLIP[signs], FLIP[other])
-        result = 0
-        for s in (NEG, ZERO, POS):
-            for t in (NEG, ZERO, POS):
-                result |= max(s, t) if high & s and low & t else 0
-        return result if name == "max" else FLIP[result]
     return ANY
 
 
