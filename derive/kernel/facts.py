@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from derive.kernel import moments
 from derive.kernel.exponents import square_root
 from derive.kernel.poly import (
+    INDICES,
+    PIECEWISE,
     UNIT,
     Poly,
     constant,
