@@ -13,7 +13,8 @@ from itertools import product as cartesian
 from derive.engine.fold import Name, names, written
 from derive.engine.steps import clean, sifted
 from derive.kernel.derivative import differentiate
-from derive.kernel.normal import Mono, Normal, Poly, add_to, key
+from derive.kernel.normal import Normal
+from derive.kernel.poly import Mono, Poly, add_to, key
 from derive.kernel.proof import Rejected
 from derive.term import (
     MINUS_ONE,

@@ -348,7 +348,6 @@ def _product_of_products(nf: Normal, letters: tuple[Term, ...], body: Poly, filt
 
 def _apart(nf: Normal, k: Term, j: Term, body: Poly, filter_: Term) -> Poly:
     """A product over k as the factor at j, where the filter lets it, times the product over the others."""
-    from derive.kernel.normal import add_to
 
     term, others = nf.term(body), nf.under(cmp("!=", k, j))
     taken = nf.condition(substitute(filter_, {k: j}))
