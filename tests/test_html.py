@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import html
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -16,7 +18,7 @@ from xml.etree.ElementTree import Element
 
 import html5lib
 import pytest
-from conftest import Run
+from conftest import ROOT, Run
 from test_report import HOSTILE, ROOT_OF_SQUARE, checked_text, hostile_result
 
 from derive.engine.verdict import TheoryResult
@@ -370,3 +372,36 @@ def test_buttons_unfold_and_fold(tmp_path: Path) -> None:
     assert len(re.findall(r'<details class="derivation" open', opened)) == total
     closed, _ = browsed(opened.replace('<p class="tools">', '<p class="tools">'), tmp_path, click.format("close"))
     assert '<details class="derivation" open' not in closed
+
+
+# -- for everybody ----------------------------------------------------------------------------------------------------
+
+AXE = next(
+    (p for p in (ROOT / "node_modules/axe-core/axe.min.js", Path(os.environ.get("AXE", "-"))) if p.is_file()), None
+)
+ASKED = """
+addEventListener("load", () => setTimeout(async () => {
+  document.querySelectorAll("details").forEach((e) => { e.open = true; });
+  const found = await axe.run(document, {resultTypes: ["violations"]});
+  const told = found.violations.filter((v) => ["serious", "critical"].includes(v.impact));
+  const result = document.createElement("output");
+  result.id = "axe";
+  result.textContent = JSON.stringify(told.map((v) => [v.id, v.nodes[0].html]));
+  document.body.append(result);
+}, 500));
+"""
+
+
+@needs_browser
+@pytest.mark.slow
+@pytest.mark.skipif(AXE is None, reason="axe-core is not installed: npm install --no-save axe-core")
+@pytest.mark.parametrize("name", ["saturation", "index", "bad"])
+def test_axe_has_nothing_serious_to_say(name: str, checked: Checked, tmp_path: Path) -> None:
+    assert AXE is not None
+    shown = document(checked("saturation"))
+    page = render_index((entry(shown),), "html") if name == "index" else render(shown, "html")
+    if name == "bad":  # the check can fail
+        page = page.replace("<main", '<img src="data:,"><main')
+    text, _ = browsed(page, tmp_path, f"{AXE.read_text(encoding='utf-8')};{ASKED}")
+    (result,) = re.findall(r'<output id="axe">(.*?)</output>', text, re.DOTALL)
+    assert [rule for rule, _ in json.loads(html.unescape(result))] == (["image-alt"] if name == "bad" else [])
