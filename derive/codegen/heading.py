@@ -72,12 +72,22 @@ def _described(a: Argument) -> str:
     return f"index[{a.over}]{axes}" if a.kind == "index" else f"{a.kind}{axes}"
 
 
-def accuracy(plan: Plan, wide: bool = True) -> list[str]:
-    """The stated bound of the plan's NumPy code in lines; none where the analysis does not cover it."""
+OWN = "where nothing underflows, with u = 2**-53, 2**-24, 2**-11 or 2**-8, half an ulp of 1 in the dtype"
+ROUNDED = "u = 2**-53, where nothing underflows; narrower dtypes are rounded once more"
+DOUBLE = "u = 2**-53, where nothing underflows"
+LIBRARY = f"{OWN}, as far as the library's functions are right to a unit"
+
+
+def accuracy(plan: Plan, unit: str = ROUNDED, corrected: bool = True, narrow: bool = False) -> list[str]:
+    """The stated bound of the plan's code in lines; none where the analysis does not cover it.
+
+    `unit` says what u is and when it holds; `corrected` whether the code puts the rounding of exponents back,
+    `narrow` whether it computes in dtypes narrower than float64.
+    """
     from derive.codegen.bounds import NoBound, bound_of
 
     try:
-        bound = bound_of(plan, narrow=not wide)
+        bound = bound_of(plan, corrected, narrow)
     except NoBound:
         return []
     if bound.exact:
@@ -85,6 +95,4 @@ def accuracy(plan: Plan, wide: bool = True) -> list[str]:
     shown = bound.spoken()
     if len(shown) > 300:
         shown = f"({bound.count}) u times the formula with the sizes of all terms added"
-    once = "u = 2**-53, where nothing underflows; narrower dtypes are rounded once more."
-    own = "where nothing underflows, with u = 2**-53, 2**-24, 2**-11 or 2**-8, half an ulp of 1 in the dtype."
-    return _wrapped(f"Off by at most {shown}, {once if wide else own}")
+    return _wrapped(f"Off by at most {shown}, {unit}.")

@@ -10,7 +10,7 @@ from typing import Any
 from derive.codegen.dialect import NUMPY, RESERVED, Dialect
 from derive.codegen.emit import Emitter
 from derive.codegen.forms import Form, form_of, narrowed
-from derive.codegen.heading import accuracy, heading, printable
+from derive.codegen.heading import LIBRARY, OWN, accuracy, heading, printable
 from derive.codegen.ops import NARROW
 from derive.codegen.prepare import prepared, reachable
 from derive.codegen.stable import Rewrite, stabilised
@@ -107,14 +107,17 @@ class Quantity:
         computed in float64 and rounded once, or, where not `wide`, in themselves.
         """
         plan = self.plan(stable if wide else narrowed(form_of(stable)))
-        source = _Writer(plan, NUMPY, wide).module(heading(plan, stated=accuracy(plan, wide)))
+        stated = accuracy(plan) if wide else accuracy(plan, OWN, narrow=True)
+        source = _Writer(plan, NUMPY, wide).module(heading(plan, stated=stated))
         function = _function(source, self.name)
         return Compiled(self.name, plan.formula, source, plan.arguments, self.letters, plan.rewrites, function)
 
     def source(self, dialect: Dialect, stable: bool = True) -> str:
         """The same function as source for another array library."""
         plan = self.plan(narrowed(form_of(stable)), dialect.reserved)
-        return _Writer(plan, dialect).module(heading(plan))
+        return _Writer(plan, dialect).module(
+            heading(plan, stated=accuracy(plan, LIBRARY, corrected=False, narrow=True))
+        )
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from derive.codegen.emit import COSTLY, STEMS, canonical, repeated
-from derive.codegen.heading import heading
+from derive.codegen.heading import DOUBLE, accuracy, heading
 from derive.codegen.js.helpers import needed, snippet
 from derive.codegen.js.rows import ROWS
 from derive.codegen.js.text import RESERVED, Text, commented, wrapped
@@ -58,9 +58,10 @@ class Writer:
         head = self._head()
         name = parameter(q.name, set(self.names), RESERVED)
         arguments = ", ".join(a.parameter for a in self.plan.arguments)
+        about = heading(self.plan, batch=False, stated=accuracy(self.plan, DOUBLE, corrected=False))
         function = f"{'export ' * module}function {name}({arguments}) {{"
         inside = [line for s in (*head, *self.lines, f"return {body};") for line in wrapped(s)]
-        own = "\n".join([*commented(heading(self.plan, batch=False)), function, *inside, "}"])
+        own = "\n".join([*commented(about), function, *inside, "}"])
         every = sorted({k for name in self.helpers for k in needed(name)})
         return "\n\n".join([*(self._renamed(snippet(name), every) for name in every), own]) + "\n"
 
