@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup report test quick slow mutants fuzz coq bench lint clean picture
+.PHONY: help setup report test quick slow mutants fuzz coq coq-mutants bench lint clean picture
 
 help:  ## show this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "derive needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
@@ -45,6 +45,9 @@ bench: $(STAMP)  ## measure generated code beside NumPy, SciPy, PyTorch and JAX,
 
 picture: $(STAMP)  ## draw the picture of the README, docs/report.png
 	@$(BIN)/python -m tests.picture
+
+coq-mutants: $(STAMP)  ## damage proofs and statements and see that Coq refuses each
+	@$(BIN)/python -m tests.coq_mutants
 
 lint: $(STAMP)  ## style and types
 	$(BIN)/ruff check .

@@ -38,11 +38,12 @@ def export(names: tuple[str, ...], to_coq: bool, out: Path, timeout: float) -> i
     """Write proofs for another prover.
 
     Each theory is proved, and what is proved is written to DIR/NAME.v, each step a lemma; a certificate NAME.json is
-    taken as it is. coq/Derive.v is written beside the files. What cannot be exported is named with the reason.
+    taken as it is. The library they rest on is written beside them. What cannot be exported is named with the reason.
 
     Exit status: 0 all proved claims were exported; 3 bad input file; 4 some were not.
     """
     from derive.coq.export import export as exported
+    from derive.coq.run import LIBRARY
     from derive.kernel.proof import Rejected
     from derive.language import LanguageError
     from derive.paths import coq_dir
@@ -64,7 +65,8 @@ def export(names: tuple[str, ...], to_coq: bool, out: Path, timeout: float) -> i
         try:
             out.mkdir(parents=True, exist_ok=True)
             _write(out / f"{result.theory}.v", result.text())
-            _write(out / "Derive.v", (coq_dir() / "Derive.v").read_text(encoding="utf-8"))
+            for library in LIBRARY:
+                _write(out / library, (coq_dir() / library).read_text(encoding="utf-8"))
         except OSError as problem:
             raise Failure(f"cannot write to {out}: {problem.strerror}", USAGE) from problem
         for claim in result.claims:

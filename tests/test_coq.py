@@ -13,11 +13,14 @@ import pytest
 from click.testing import CliRunner
 
 from derive.cli import derive as command
+from derive.coq import record
 from derive.coq.export import export
 from derive.coq.run import ALLOWED, FORBIDDEN, Library, axioms, check, strip_comments
 from derive.engine.certify import certificate_of
 from derive.engine.check import check_theory
 from derive.language import loads
+from derive.report.document import document
+from derive.report.render import render
 
 needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
 
@@ -95,7 +98,7 @@ def test_the_derivatives_existence_and_denominators_are_stated(certificate: dict
 
 
 def test_hypotheses_stand_in_the_statement(certificate: dict[str, Any]) -> None:
-    assert "(Hyp1 : Sum n_n (fun i_k => u_y i_k) = 1)" in export(certificate).text()
+    assert "(Hyp1 : Sum n_n (fun i_k : nat => u_y i_k) = 1)" in export(certificate).text()
 
 
 def test_names_that_mean_something_in_coq_are_prefixed(certificate: dict[str, Any]) -> None:
@@ -176,3 +179,123 @@ def test_coq_refuses_a_statement_without_its_hypothesis(library: Library) -> Non
     outcome = check(export(data), library)
 
     assert "weighted" in {r.theorem for r in outcome.refused}
+
+
+# -- the record --------------------------------------------------------------------------------------------------------
+
+
+def test_a_record_is_of_statement_hypotheses_and_steps(certificate: dict[str, Any]) -> None:
+    claim = claims(certificate, "jacobian")[0]
+    moved, damaged = copy.deepcopy(claim), copy.deepcopy(claim)
+    moved["line"] += 1
+    damaged["proof"]["steps"][0]["rule"] = "algebra"
+
+    assert record.fingerprint(moved) == record.fingerprint(claim)
+    assert record.fingerprint(damaged) != record.fingerprint(claim)
+
+
+def test_reports_say_what_a_recorded_run_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = check_theory(loads(TEXT), 30.0)
+    data = json.loads(json.dumps(certificate_of(result)))
+    known = {
+        record.fingerprint(claims(data, "jacobian")[0]): ("re-checked", None),
+        record.fingerprint(claims(data, "gamma")[0]): ("not exported", "Coq's libraries have no lgamma"),
+        record.fingerprint(claims(data, "keyword")[0]): ("refused", "s1"),
+    }
+    monkeypatch.setattr(record, "_read", lambda: known)
+
+    text = render(document(result), "md")
+
+    assert text.count("Re-checked by Coq.") == 1
+    assert text.count("Not exported to Coq: Coq's libraries have no lgamma.") == 1
+
+
+def test_the_committed_record_is_read_and_written_alike() -> None:
+    data = json.loads(record.path().read_text(encoding="utf-8"))
+
+    assert record.written(data["coq"], data["theories"]) == record.path().read_text(encoding="utf-8")
+    assert {e["result"] for entries in data["theories"].values() for e in entries} <= {
+        record.RECHECKED,
+        record.NOT_EXPORTED,
+        record.REFUSED,
+    }
+
+
+def test_at_least_sixty_theorems_of_the_catalogue_are_recorded_as_rechecked() -> None:
+    """Among them all of softmax, cross_entropy and log_sum_exp, and attention's gradients."""
+    theories = json.loads(record.path().read_text(encoding="utf-8"))["theories"]
+    whole = {
+        (theory, name)
+        for theory, entries in theories.items()
+        for name in {e["theorem"] for e in entries}
+        if all(e["result"] == record.RECHECKED for e in entries if e["theorem"] == name)
+    }
+
+    assert len(whole) >= 60
+    for theory in ("softmax", "cross_entropy", "log_sum_exp"):
+        assert {e["theorem"] for e in theories[theory]} <= {name for t, name in whole if t == theory}
+    assert {("attention", "dQ"), ("attention", "dK"), ("attention", "dV")} <= whole
+
+
+# -- statements --------------------------------------------------------------------------------------------------------
+
+MEANING = '''"""What statements look like."""
+n: axis
+B: axis
+z: real[n]
+b: bit[n]
+t: index[n][B]
+p: positive
+T: positive
+
+def entries():
+    assert sum(z[t[k]] for k in B) + sum(z[i] for i in n if i != j) == (
+        sum(z[t[k]] for k in B) + sum(z[k] for k in n) - z[j]
+    )
+
+def replaced():
+    assert at(sum(z[k] for k in n), z[k], z[k] + p) == sum(z[k] for k in n) + n*p
+
+def bits():
+    assert sum(b[k]*b[k] for k in n) == sum(b[k] for k in n)
+
+def cold():
+    assert limit(T*log(sum(exp(z[k]/T) for k in n)), T, 0, "+") == max(z[k] for k in n)
+
+def order(x: real, y: real):
+    assume(x <= y)
+    assert exp(x) <= exp(y)
+
+def needed():
+    assert sum(z[i]/sum(z[k] for k in n) for i in n) == 1
+'''
+
+
+@pytest.fixture(scope="module")
+def meaning() -> dict[str, Any]:
+    return certificate_for(MEANING)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "(u_t : nat -> nat) (Hu_t : forall i_0, (i_0 < n_B)%nat -> (u_t i_0 < n_n)%nat)",
+        "Sum n_n (fun i_i : nat => (1 - delta i_i i_j) * u_z i_i)",
+        "(Hu_b : forall i_0, (i_0 < n_n)%nat -> u_b i_0 = 0 \\/ u_b i_0 = 1)",
+        "(fun u_z : nat -> R => Sum n_n (fun i_k : nat => u_z i_k)) (fun i_k : nat => u_z i_k + u_p)",
+        "(fun u_T : R => u_T * ln (Sum n_n (fun i_k : nat => exp (u_z i_k / u_T)))) (at_right 0) (locally (Max n_n ",
+        "(Hyp1 : u_x <= u_y) : exp u_x <= exp u_y",
+        "(Dom1 : Sum n_n (fun i_k : nat => u_z i_k) <> 0)",
+    ],
+)
+def test_statement_says(meaning: dict[str, Any], said: str) -> None:
+    assert said in " ".join(export(meaning).text().split())
+
+
+@needs_coq
+@pytest.mark.slow
+def test_coq_accepts_what_they_say(meaning: dict[str, Any], library: Library) -> None:
+    exported = export(meaning)
+
+    assert [c.reason for c in exported.claims if c.reason] == []
+    assert check(exported, library).refused == ()

@@ -7,28 +7,32 @@ statements and the definitions at the top of coq/Derive.v.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from derive.coq.domain import Domain
+from derive.coq.domain import Domain, Need
 from derive.coq.names import NotExported, Scope, axis, kind_type, letter, theorem, variable
-from derive.coq.normal import Equation
+from derive.coq.normal import STEP_LIMIT, Equation
+from derive.coq.orders import Order
+from derive.coq.poly import bits
 from derive.coq.printer import Printer
-from derive.coq.steps import Way, opened
-from derive.kernel.certificate import decode, decode_proof
+from derive.coq.prover import Before, Prover, Telescope, closed_letters, opened
+from derive.coq.slopes import slope
+from derive.coq.steps import Way
+from derive.kernel.certificate import decode, decode_context, decode_proof
 from derive.kernel.check import pure_index
 from derive.kernel.context import Context, Declaration
-from derive.kernel.proof import Proof
+from derive.kernel.proof import Proof, Step
 from derive.language import loads
 from derive.language.theory import Claim, Theorem, Theory
-from derive.term import TRUE, Term, alike, subterms
+from derive.term import TRUE, Term, alike, subterms, transform
 
 HEAD = """(* {title}: generated from the certificate of the theory {theory} (SHA-256 of its text {sha}).
    Each claim stands as written in the theory's text, above its theorem; see docs/coq.md. *)
 From Coq Require Import Reals Lra Lia Arith List.
 From Coquelicot Require Import Coquelicot.
-From DeriveCoq Require Import Derive.
+From DeriveCoq Require Import Derive Limits.
 Open Scope R_scope.
 """
 
@@ -40,8 +44,9 @@ class Exported:
     theorem: str
     number: int  # among all claims of its theorem, from 1
     statement: str
-    digest: str
+    certificate: Mapping[str, Any]  # of the claim
     text: str = ""
+    definitions: tuple[tuple[str, str], ...] = ()  # that the text rests on, by name, in order
     names: tuple[str, ...] = ()  # of the theorems in the text, for Print Assumptions
     reason: str | None = None
 
@@ -57,10 +62,13 @@ class Export:
     def text(self, skip: frozenset[tuple[str, int]] = frozenset()) -> str:
         """The file; claims that are not exported, or skipped, leave their name and reason."""
         parts, names = [self.head], []
+        written: set[str] = set()
         for c in self.claims:
             if c.reason is not None:
                 parts.append(f"(* not exported: {c.theorem}, claim {c.number}: {_comment(c.reason)} *)\n")
             elif (c.theorem, c.number) not in skip:
+                parts += [text for name, text in c.definitions if name not in written]
+                written |= {name for name, _ in c.definitions}
                 parts.append(c.text)
                 names += c.names
         if names:
@@ -78,7 +86,7 @@ def export(certificate: dict[str, Any], folder: str | None = None, only: frozens
     theory = loads(certificate["text"], certificate["theory"], folder)
     head = HEAD.format(title=_comment(theory.title or theory.name), theory=theory.name, sha=certificate["sha256"])
     done: list[Exported] = []
-    written: set[str] = set()
+    before: dict[tuple[str, int], Before] = {}
     for data in certificate["theorems"]:
         if only is not None and data["name"] not in only:
             continue
@@ -87,12 +95,12 @@ def export(certificate: dict[str, Any], folder: str | None = None, only: frozens
         for claim in data["claims"]:
             number = _number(source, claim, taken)
             taken.add(number)
-            words = (source.name, number, claim["statement"], claim["digest"])
+            words = (source.name, number, claim["statement"], claim)
             try:
-                maker = ClaimExport(theory, source, number, claim, done)
-                text = "\n".join(maker.lines(written))
-                done.append(Exported(*words, text, tuple(maker.names)))
-                written |= maker.definitions
+                maker = ClaimExport(theory, source, number, claim, before)
+                text = "\n".join(maker.lines())
+                done.append(Exported(*words, text, tuple(maker.definitions), tuple(maker.names)))
+                before[source.name, number] = maker.as_lemma()
             except NotExported as why:
                 done.append(Exported(*words, reason=str(why)))
     return Export(theory.name, head, tuple(done))
@@ -106,27 +114,12 @@ def _number(source: Theorem, claim: dict[str, Any], taken: set[int]) -> int:
     raise NotExported(f"{source.name} does not claim {claim['statement']}")
 
 
-@dataclass
-class Telescope:
-    """What a claim is said for: names in order, each with its type, and the words that apply a lemma to them."""
-
-    binders: list[tuple[str, str]] = field(default_factory=list)
-
-    def add(self, name: str, text: str) -> None:
-        self.binders.append((name, text))
-
-    def __str__(self) -> str:
-        return " ".join(f"({name} : {text})" for name, text in self.binders)
-
-    @property
-    def words(self) -> str:
-        return " ".join(name for name, _ in self.binders)
-
-
 class ClaimExport:
     """One claim on its way to Coq."""
 
-    def __init__(self, theory: Theory, source: Theorem, number: int, data: dict[str, Any], before: list[Exported]):
+    def __init__(
+        self, theory: Theory, source: Theorem, number: int, data: dict[str, Any], before: dict[tuple[str, int], Before]
+    ):
         self.theory, self.source, self.number, self.data = theory, source, number, data
         self.claim: Claim = source.claims[number - 1]
         self.context: Context = theory.context(source)
@@ -136,36 +129,58 @@ class ClaimExport:
         self.before = before
         self.name = theorem(source.name, number)
         self.names: list[str] = []
-        self.definitions: set[str] = set()
+        self.definitions: list[tuple[str, str]] = []
         self.hypotheses: dict[int, str] = {}
         self.letters: set[Term] = set()
 
-    def lines(self, written: set[str]) -> Iterator[str]:
-        """The text, with definitions that are not written yet."""
+    def prepare(self, proof: Proof | None = None) -> Proof:
+        """Settle all that comes before the first line; the proof is the certificate's unless another is given."""
         condition = self.claim.condition
         if self.data["kind"] == "example":
             raise NotExported("a claim about a finite example, decided by enclosures")
-        proof = decode_proof(self.data["proof"])
+        proof = replace(proof or decode_proof(self.data["proof"]), claim=condition)
         if not alike(decode(self.data["claim"]), condition):
             raise NotExported("the certificate proves another claim than the text states")
         if condition.op != "cmp":
             raise NotExported("a claim that combines conditions")
         domain = [decode(c) for c in self.data["proof"]["domain"]]
-        terms = [condition, *self.context.hypotheses, *domain]
-        terms += [s.after for s in proof.steps] + [m.condition for m in proof.lines]
-        telescope = self.telescope(terms, condition, domain)
+        terms = [condition, *self.context.hypotheses, *domain, *terms_of(proof)]
+        self.telescope = self.made_telescope(terms, condition, domain)
+        self.definitions += self.defined_names(terms)
+        self.planned = decode_context(self.data["context"])
+        bits.set(frozenset(d.name for d in self.context.declarations.values() if d.kind == "bit"))
+        self.prover = Prover(
+            self.printer, self.context, self.telescope, self.letters, self.hypotheses, self.planned.lemmas, self.before
+        )
+        self.prover.nonzero(domain)
+        self.proof = proof
+        return proof
+
+    def lines(self) -> Iterator[str]:
+        """The text of the claim."""
+        condition, proof = self.claim.condition, self.prepare()
         yield (
             f"(* claim {self.number} of {self.source.name}, line {self.claim.line}: {_comment(self.claim.statement)} *)"
         )
-        yield from self.defined_names(terms, written)
-        if condition.value != "==" or proof.lines:
-            raise NotExported("a comparison")
-        yield from self.equation(proof, telescope)
-        yield from self.definedness(condition, telescope)
+        if condition.args[0].op == "limit" and condition.value == "==":
+            yield from self.limit(condition)
+            yield from self.definedness(condition)
+            return
+        chain, last = yield from self.steps(proof)
+        if condition.value == "==":
+            yield from self.equation(chain, last)
+        else:
+            yield from Order(self.prover, self.name, proof, self.planned).lines(chain, last)
+            self.names.append(self.name)
+        yield from self.definedness(condition)
+
+    def as_lemma(self) -> Before:
+        """The claim, for those that rest on it."""
+        return Before(self.name, self.telescope, tuple(self.letters), self.claim.condition)
 
     # -- what the claim is about --------------------------------------------------------------------------------------
 
-    def telescope(self, terms: list[Term], condition: Term, domain: list[Term]) -> Telescope:
+    def made_telescope(self, terms: list[Term], condition: Term, domain: list[Term]) -> Telescope:
         axes, variables, fixed = self.scope.needs(terms)
         free = sorted((condition.letters | fixed_letters(terms, self.context)) - set(fixed), key=lambda k: str(k.value))
         axes = tuple(a for a in self.context.axes if a in {*axes, *(k.value[1] for k in free)})
@@ -188,7 +203,7 @@ class ClaimExport:
                 if h.letters <= letters:
                     found.add(f"Hyp{n + 1}", self.printer.condition(h))
                 continue
-            closed = sorted(h.letters - self.context.letters, key=lambda k: str(k.value))
+            closed = closed_letters(h, self.context)
             found.add(f"Hyp{n + 1}", self.printer.over(tuple(closed)) + self.printer.condition(h))
             self.hypotheses[n] = f"Hyp{n + 1}"
         for n, c in enumerate(domain, 1):
@@ -209,7 +224,7 @@ class ClaimExport:
         }.get(d.kind)
         return None if says is None else front + says
 
-    def defined_names(self, terms: list[Term], written: set[str]) -> Iterator[str]:
+    def defined_names(self, terms: list[Term]) -> Iterator[tuple[str, str]]:
         """The definitions that the terms reach, each after those it rests on."""
         reached: set[str] = set()
         stack = [n for t in terms for n in t.names]
@@ -225,44 +240,90 @@ class ClaimExport:
             words += [f"({variable(v)} : {kind_type(self.context.declarations[v])})" for v in part.variables]
             words += [f"({letter(k)} : nat)" for k in (*part.fixed, *part.definition.letters)]
             text = f"Definition {part.name} {' '.join(words)} : R := {self.printer.value(part.definition.body)}."
-            self.definitions.add(part.name)
-            if part.name not in written:
-                yield f"{text}\n#[local] Hint Unfold {part.name} : user."
+            yield part.name, f"{text}\n#[local] Hint Unfold {part.name} : user."
 
     # -- equations ----------------------------------------------------------------------------------------------------
 
-    def equation(self, proof: Proof, telescope: Telescope) -> Iterator[str]:
+    def steps(self, proof: Proof) -> Iterator[str]:
+        """One lemma a step. Returns the proofs of the steps and the term that they lead to."""
+        before, chain = self.claim.condition.args[0], []
+        for number, step in enumerate(proof.steps, 1):
+            yield self.step(number, before, step)
+            chain.append(f"({self.name}_s{number} {self.telescope.words})")
+            before = step.after
+        return chain, before
+
+    def step(self, number: int, before: Term, step: Step) -> str:
+        """One step as a lemma."""
+        value = self.printer.value
+        script = Way(self.prover).proof(before, step.after, step)
+        return (
+            f"(* {number}. {step.rule} *)\nLemma {self.name}_s{number} {self.telescope} :\n  {value(before)} =\n"
+            f"  {value(step.after)}.\nProof. {script} Qed."
+        )
+
+    def equation(self, chain: list[str], last: Term) -> Iterator[str]:
         left, right = self.claim.condition.args
         value = self.printer.value
-        way = Way(self.printer, self.context, self.hypotheses, self.letters)
-        before, chain = left, []
-        for number, step in enumerate(proof.steps, 1):
-            name = f"{self.name}_s{number}"
-            script = way.proof(before, step.after, step)
-            yield (
-                f"(* {number}. {step.rule} *)\nLemma {name} {telescope} :\n  {value(before)} =\n  {value(step.after)}."
-                f"\nProof. {script} Qed."
-            )
-            chain.append(f"({name} {telescope.words})")
-            before = step.after
-        if not alike(before, right):
-            equation = Equation(self.printer, self.letters)
-            term = equation.equal(opened(before, self.context), opened(right, self.context))
-            script = "\n".join([*equation.lines, f"exact {term}."])
+        if not alike(last, right):
             name = f"{self.name}_end"
-            yield f"Lemma {name} {telescope} :\n  {value(before)} =\n  {value(right)}.\nProof. {script} Qed."
-            chain.append(f"({name} {telescope.words})")
-        yield f"Theorem {self.name} {telescope} :\n  {value(left)} =\n  {value(right)}."
+            script = self.prover.equal(last, right)
+            yield f"Lemma {name} {self.telescope} :\n  {value(last)} =\n  {value(right)}.\nProof. {script} Qed."
+            chain.append(f"({name} {self.telescope.words})")
+        yield f"Theorem {self.name} {self.telescope} :\n  {value(left)} =\n  {value(right)}."
         yield f"Proof. exact {Equation.chain(*chain) or 'eq_refl'}. Qed."
         self.names.append(self.name)
 
-    def definedness(self, condition: Term, telescope: Telescope) -> Iterator[str]:
+    def limit(self, condition: Term) -> Iterator[str]:
+        """A limit, found by a tactic: the steps of the proof are not needed."""
+        left, right = condition.args
+        body, variable_, _ = left.args
+        f = self.printer.function(body, variable_.value)
+        text = f"filterlim ({f}) ({self.printer.filter(left)}) (locally {self.printer.value(right, 9)})"
+        first = ""
+        if any(t.op == "diff" for t in subterms(opened(body, self.context))):
+            first = self.without_derivatives(opened(body, self.context), variable_.value)
+        yield f"Theorem {self.name} {self.telescope} :\n  {text}.\nProof. {first}timeout {STEP_LIMIT} limit. Qed."
+        self.names.append(self.name)
+
+    def without_derivatives(self, body: Term, name: str) -> str:
+        """The start of a proof in which the function's derivatives are replaced by what they are."""
+        closed = transform(body, lambda t: slope(*t.args, self.context) if t.op == "diff" else None)
+        equation = Equation(self.printer, self.letters)
+        equation.scope = (equation.under_variable(name),)
+        proof = equation.equal(closed, body)
+        u = f"{variable(name)} : R"
+        lines = "\n".join(equation.lines)
+        return f"{lines}\napply (filterlim_ext (fun {u} => {self.printer.value(closed)}) _ (fun {u} => {proof})). "
+
+    def definedness(self, condition: Term) -> Iterator[str]:
         """All that both sides need to be defined."""
-        needs = list(dict.fromkeys(c for side in condition.args for c in self.domain.conditions(side)))
-        if needs:
-            listed = " /\\\n  ".join(f"({c})" for c in needs)
-            yield f"Theorem {self.name}_defined {telescope} :\n  {listed}.\nProof. defined. Qed."
-            self.names.append(f"{self.name}_defined")
+        found: dict[str, Need] = {}
+        self.domain.taken = self.letters
+        for side in condition.args:
+            for need in self.domain.needs(side):
+                found.setdefault(need.text, need)
+        if not found:
+            return
+        listed = " /\\\n  ".join(f"({text})" for text in found)
+        order = Order(self.prover, self.name, self.proof, self.planned)
+        proofs = []
+        for need in found.values():
+            script = None if need.condition is None else order.need(need.condition, need.front.letters)
+            tactic = "defined." if script is None else f"{need.front.intros}{script}"
+            proofs.append(f"{{ {tactic} }}")
+        text = f"Theorem {self.name}_defined {self.telescope} :\n  {listed}.\nProof. "
+        split = "repeat match goal with |- _ /\\ _ => split end.\n" if len(found) > 1 else ""
+        yield f"{text}{split}{chr(10).join(proofs)} Qed."
+        self.names.append(f"{self.name}_defined")
+
+
+def terms_of(proof: Proof) -> list[Term]:
+    """The terms that a proof speaks of."""
+    found = [s.after for s in proof.steps]
+    for m in proof.lines:
+        found += [m.condition, *m.values, *(p.multiplier for p in m.parts)]
+    return found
 
 
 def fixed_letters(terms: list[Term], context: Context) -> set[Term]:

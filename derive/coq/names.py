@@ -6,6 +6,7 @@ size of an axis, `i_k` an index, `H…` what is known of one, `t_name_1` the fir
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -26,7 +27,7 @@ def axis(name: str) -> str:
 
 
 def letter(term: Term) -> str:
-    return f"i_{term.value[0]}"
+    return "i_" + re.sub(r"\W", "'", term.value[0])  # the kernel's own letters have signs in them
 
 
 def theorem(name: str, number: int) -> str:

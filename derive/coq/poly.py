@@ -5,6 +5,7 @@ Nothing here is trusted. A wrong plan makes an equation that Coq refuses.
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from fractions import Fraction
 
 from derive.term import ONE, Term, delta, make, mul, neg, num, power
@@ -12,6 +13,7 @@ from derive.term import ONE, Term, delta, make, mul, neg, num, power
 Mono = tuple[tuple[Term, int], ...]
 Poly = dict[Mono, Fraction]
 UNIT: Mono = ()
+bits: ContextVar[frozenset[str]] = ContextVar("bits", default=frozenset())  # variables that are 0 or 1
 
 
 def key(term: Term) -> str:
@@ -24,7 +26,7 @@ def product(a: Mono, b: Mono) -> Mono:
     for atom, e in b:
         powers[atom] = powers.get(atom, 0) + e
     for atom in powers:
-        if atom.op == "delta" and powers[atom] > 1:
+        if powers[atom] > 1 and (atom.op in ("delta", "where") or atom.op == "var" and atom.value in bits.get()):
             powers[atom] = 1
     return tuple(sorted(((t, e) for t, e in powers.items() if e), key=lambda p: key(p[0])))
 
@@ -79,6 +81,7 @@ def divided(p: Poly, mono: Mono) -> Poly:
 
 def inverse(p: Poly) -> Poly:
     """1/p, a sum of several terms as one atom."""
+    p = reduced(p)
     if len(p) == 1:
         ((m, c),) = p.items()
         return {tuple((t, -e) for t, e in m): 1 / c}
@@ -88,6 +91,64 @@ def inverse(p: Poly) -> Poly:
     rest = scaled(divided(p, mono), 1 / c)
     atom = power(term_of(rest), num(-1))
     return {product(tuple((t, -e) for t, e in mono), ((atom, 1),)): 1 / c}
+
+
+def reduced(p: Poly) -> Poly:
+    """Partial fractions: of a sum u below the line, u's leading monomial does not stand above it."""
+    for _ in range(200):
+        hit = next(((m, atom) for m in p for atom, e in m if e > 0 and atom.op == "pow" and _leads(m, atom)), None)
+        if hit is None:
+            return p
+        m, atom = hit
+        u = poly_of(atom.args[0])
+        lead = _leading(u)
+        c, rest = p[m], {k: v for k, v in u.items() if k != lead}
+        without = product(m, tuple((t, -e) for t, e in product(lead, ((atom, 1),))))
+        # lead * 1/u = (1 - rest * 1/u) / coefficient
+        instead = plus(
+            {without: Fraction(1)}, scaled(times({product(without, ((atom, 1),)): Fraction(1)}, rest), Fraction(-1))
+        )
+        p = plus({k: v for k, v in p.items() if k != m}, scaled(instead, c / u[lead]))
+    return p
+
+
+def _leading(u: Poly) -> Mono:
+    return max(u, key=lambda m: (sum(e for _, e in m), [key(t) for t, _ in m]))
+
+
+def _leads(m: Mono, atom: Term) -> bool:
+    powers = dict(m)
+    return all(powers.get(t, 0) >= e for t, e in _leading(poly_of(atom.args[0])))
+
+
+def over_line(p: Poly) -> tuple[dict[Term, int], Poly]:
+    """A denominator that is a product of atoms, with powers, and the numerator of a polynomial with negative powers."""
+    below: dict[Term, int] = {}
+    for m in p:
+        for atom, e in m:
+            if e < 0 and atom.op != "pow":
+                below[atom] = max(below.get(atom, 0), -e)
+            if e > 0 and atom.op == "pow":
+                below[atom] = max(below.get(atom, 0), e)
+    above: Poly = {}
+    for m, c in p.items():
+        part: Poly = {tuple((t, e) for t, e in m if t.op != "pow"): c}
+        powers = dict(m)
+        for atom, e in below.items():
+            if atom.op == "pow":
+                part = times(part, to_power(poly_of(atom.args[0]), e - powers.get(atom, 0)))
+            else:
+                part = {product(k, ((atom, e),)): v for k, v in part.items()}
+        for k, v in part.items():
+            above[k] = above.get(k, 0) + v
+    above = {k: v for k, v in above.items() if v}
+    return below, above
+
+
+def fraction(p: Poly) -> tuple[Term, Term]:
+    """The same as terms."""
+    below, above = over_line(p)
+    return mul(*(power(a.args[0] if a.op == "pow" else a, num(e)) for a, e in below.items())), term_of(above)
 
 
 def mono_term(mono: Mono) -> Term:

@@ -56,7 +56,7 @@ class Printer:
             return f"({self._call(variable(term.value), term.args)})" if term.args else variable(term.value)
         if term.op == "argmax" and len(term.bound) == 1 and term.args[1] is TRUE:
             (k,) = term.bound
-            return f"(Argmax {axis(k.value[1])} (fun {letter(k)} => {self.value(term.args[0])}))"
+            return f"(Argmax {axis(k.value[1])} (fun {letter(k)} : nat => {self.value(term.args[0])}))"
         raise NotExported(f"an index of the form {term.op} stands in it")
 
     def value(self, term: Term, level: int = TOP) -> str:
@@ -106,21 +106,18 @@ class Printer:
             body = args[0]
             text = self.value(body) if args[1] is TRUE else self.filtered(args[1], body)
             for k in reversed(term.bound):
-                text = f"Sum {axis(k.value[1])} (fun {letter(k)} => {text})"
+                text = f"Sum {axis(k.value[1])} (fun {letter(k)} : nat => {text})"
             return text, CALL
         if op in EXTREMA and len(term.bound) == 1 and args[1] is TRUE:
             (k,) = term.bound
-            return f"{EXTREMA[op]} {axis(k.value[1])} (fun {letter(k)} => {self.value(args[0])})", CALL
+            return f"{EXTREMA[op]} {axis(k.value[1])} (fun {letter(k)} : nat => {self.value(args[0])})", CALL
         if op == "diff":
             body, entry = args
             rank = len(entry.args)
             at = " ".join([variable(entry.value), *map(self.place, entry.args)])
             return f"pd{rank} ({self.function(body, entry.value)}) {at}", CALL
         if op == "at":
-            by = self.value(args[1])
-            if term.bound:
-                by = f"fun {' '.join(map(letter, term.bound))} => {by}"
-            return f"({self.function(args[0], term.value)}) ({by})", CALL
+            return f"({self.function(args[0], term.value)}) ({self.replacement(term)})", CALL
         raise NotExported(WORDS.get(op, f"it holds {op}"))
 
     def function(self, body: Term, name: str) -> str:
@@ -129,6 +126,21 @@ class Printer:
         if declaration is None:
             raise NotExported(f"{name} is no variable")
         return f"fun {variable(name)} : {kind_type(declaration)} => {self.value(body)}"
+
+    def replacement(self, term: Term) -> str:
+        """What an `at` puts in, as a function of its letters."""
+        front = f"fun {' '.join(map(letter, term.bound))} : nat => " if term.bound else ""
+        return front + self.value(term.args[1])
+
+    def filter(self, term: Term) -> str:
+        """Where the variable of a limit goes, as one of Coquelicot's filters."""
+        _, _, point = term.args
+        if point.op == "const" and point.value == "oo":
+            return "Rbar_locally p_infty"
+        if point.op == "neg" and point.args[0].op == "const":
+            return "Rbar_locally m_infty"
+        name = {"+": "at_right", "-": "at_left", "": "locally'"}[term.value]
+        return f"{name} {self.value(point, APPLIED)}"
 
     def filtered(self, condition: Term, body: Term) -> str:
         return f"{self.indicator(condition, PRODUCT)} * {self.value(body, PRODUCT - 1)}"

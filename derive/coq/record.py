@@ -1,7 +1,6 @@
 """The record of what Coq has re-checked: written by `make coq` from a run, read by the reports, never by hand.
 
-A claim is known by the digest of its certificate, which covers statement, hypotheses and steps: a claim that has
-changed since the run has no entry.
+A claim is known by a digest of its statement, hypotheses and steps: one that has changed since the run has no entry.
 """
 
 from __future__ import annotations
@@ -14,9 +13,25 @@ from typing import Any
 
 from derive.coq.export import Export
 from derive.coq.run import Outcome
+from derive.kernel.certificate import digest
 from derive.paths import coq_dir
 
 RECHECKED, NOT_EXPORTED, REFUSED = "re-checked", "not exported", "refused"
+
+
+def fingerprint(claim: Mapping[str, Any]) -> str:
+    """The digest of what Coq is told of a claim; the line it stands on and reasons in words do not matter."""
+    proof = claim.get("proof") or {}
+    steps = [{k: v for k, v in step.items() if k != "conditions"} for step in proof.get("steps", ())]
+    told = [
+        claim["statement"],
+        claim["claim"],
+        claim["context"],
+        steps,
+        proof.get("lines", []),
+        proof.get("domain", []),
+    ]
+    return digest(told)
 
 
 def path() -> Path:
@@ -28,7 +43,7 @@ def entries(exported: Export, outcome: Outcome) -> list[dict[str, Any]]:
     refused = {(r.theorem, r.number): r.message for r in outcome.refused}
     found = []
     for c in exported.claims:
-        entry: dict[str, Any] = {"theorem": c.theorem, "claim": c.number, "digest": c.digest}
+        entry: dict[str, Any] = {"theorem": c.theorem, "claim": c.number, "digest": fingerprint(c.certificate)}
         if c.reason is not None:
             entry |= {"result": NOT_EXPORTED, "reason": c.reason}
         elif (c.theorem, c.number) in refused:

@@ -27,6 +27,7 @@ ALLOWED = frozenset(
 FORBIDDEN = re.compile(
     r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|Abort|bypass_check|Unset\s+Guard|Set\s+Type\s+In)\b"
 )
+LIBRARY = ("Derive.v", "Limits.v")  # each after those it rests on
 FILE_LIMIT = 600  # seconds
 MEMORY_LIMIT = 1_000_000  # kilobytes
 
@@ -85,20 +86,21 @@ class Ran:
 
 
 class Library:
-    """coq/Derive.v, compiled into a folder of its own; a context manager."""
+    """The library in coq/, compiled into a folder of its own; a context manager."""
 
     def __init__(self) -> None:
         version()
         self.folder = Path(tempfile.mkdtemp(prefix="derive-coq-"))
 
     def __enter__(self) -> Library:
-        shutil.copy(coq_dir() / "Derive.v", self.folder)
-        ran = self.compile(self.folder / "Derive.v")
-        if ran.status:
-            shutil.rmtree(self.folder)
-            if "Coquelicot" in ran.errors:
-                raise CoqMissing("Coq has no library Coquelicot")
-            raise RuntimeError(f"coq/Derive.v does not compile: {ran.errors[-2000:]}")
+        for name in LIBRARY:
+            shutil.copy(coq_dir() / name, self.folder)
+            ran = self.compile(self.folder / name)
+            if ran.status:
+                shutil.rmtree(self.folder)
+                if "Coquelicot" in ran.errors and "Cannot find" in ran.errors:
+                    raise CoqMissing("Coq has no library Coquelicot")
+                raise RuntimeError(f"coq/{name} does not compile: {ran.errors[-2000:]}")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -143,7 +145,8 @@ def check(exported: Export, library: Library) -> Outcome:
     """Have Coq check a theory's claims. A claim that it refuses is left out, and the others are tried again."""
     refused: list[Refused] = []
     seconds, kilobytes = 0.0, 0
-    path = library.folder / "Exported.v"
+    with tempfile.NamedTemporaryFile(suffix=".v", prefix="Exported", dir=library.folder, delete=False) as file:
+        path = Path(file.name)
     everything = {(c.theorem, c.number) for c in exported.claims if c.reason is None}
     while True:
         skip = frozenset((r.theorem, r.number) for r in refused)

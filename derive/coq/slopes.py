@@ -67,7 +67,7 @@ def slope(term: Term, entry: Term, context: Context) -> Term:
             if n is None:
                 if name in args[0].names:
                     raise NotExported("a derivative by the base of a real power stands in it")
-                return mul(t, make("mul", (d(args[1]), fn("log", args[0]))))
+                return make("mul", (t, make("mul", (d(args[1]), fn("log", args[0])))))
             if n >= 0:
                 return make("mul", (num(n), power(args[0], num(max(n - 1, 0))), d(args[0])))
             inner = args[0] if n == -1 else power(args[0], num(-n))

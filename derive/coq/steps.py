@@ -2,58 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 from derive.coq.names import NotExported, axis, letter, variable
-from derive.coq.normal import Bound, Equation, index_bound
-from derive.coq.printer import MINUS, Printer, indicator
-from derive.kernel.context import Context
+from derive.coq.normal import Equation
+from derive.coq.printer import MINUS, indicator
+from derive.coq.prover import Prover
+from derive.coq.sums import index_bound
 from derive.kernel.proof import Step
-from derive.term import TRUE, TWO, Term, alike, delta, mul, replace_variable, substitute
-from derive.term import rebuild as rebuilt
+from derive.term import ONE, TRUE, TWO, ZERO, Term, add, alike, delta, make, mul
 
 CONVERSIONS = frozenset({"definition", "rename"})  # both sides are the same once names are unfolded
-
-
-def opened(term: Term, context: Context) -> Term:
-    """The term without defined names and replacements."""
-    memo: dict[Term, Term] = {}
-
-    def walk(t: Term) -> Term:
-        if t not in memo:
-            memo[t] = one(t)
-        return memo[t]
-
-    def one(t: Term) -> Term:
-        if not t.args and t.op != "def":
-            return t
-        args = [walk(a) for a in t.args]
-        if t.op == "def":
-            d = context.definitions[t.value]
-            return substitute(walk(d.body), dict(zip(d.letters, args, strict=True)))
-        if t.op == "at":
-            return replace_variable(args[0], t.value, t.bound, args[1])
-        return rebuilt(t, args)
-
-    return walk(term)
 
 
 class Way:
     """Proofs of one step, from the whole expression down to its place."""
 
-    def __init__(self, printer: Printer, context: Context, hypotheses: Mapping[int, str], letters: Iterable[Term]):
-        self.printer, self.context, self.hypotheses = printer, context, hypotheses
-        self.letters = frozenset(letters)
+    def __init__(self, prover: Prover):
+        self.prover, self.printer, self.context = prover, prover.printer, prover.context
 
     def proof(self, before: Term, after: Term, step: Step) -> str:
         """The tactic script of `before = after`."""
         if step.rule in CONVERSIONS:
             return "reflexivity."
         for path in self.paths(before, step.path):
+            exact = path == step.path
             try:
-                equation = Equation(self.printer, self.letters)
-                term = self.down(equation, before, after, path, step, path == step.path)
-                return "\n".join([*equation.lines, f"exact {term}."])
+                return self.prover.script(
+                    lambda e, path=path, exact=exact: self.down(e, before, after, path, step, exact)
+                )
             except Crossed:
                 continue
         raise NotExported(f"a step {step.rule} inside of what cannot be entered")
@@ -75,7 +50,7 @@ class Way:
     ) -> str:
         if not path:
             found = self.rule(equation, before, after, step) if exact else None
-            return found or equation.equal(opened(before, self.context), opened(after, self.context))
+            return found or self.plain(equation, before, after, step)
         p, rest = path[0], path[1:]
         text, op = self.printer, before.op
         if p >= len(before.args) or len(after.args) != len(before.args) or after.op != op:
@@ -105,10 +80,7 @@ class Way:
             if op == "diff":
                 f, g = text.function(one, name), text.function(other, name)
                 return f"(partial_ext ({f}) ({g}) _ _ ({binder} => {proof}))"
-            by = text.value(before.args[1])
-            if before.bound:
-                by = f"fun {' '.join(map(letter, before.bound))} => {by}"
-            return f"(({binder} => {proof}) ({by}))"
+            return f"(({binder} => {proof}) ({text.replacement(before)}))"
         if op in ("add", "mul", "neg", "div", "pow", "fn"):
             proof = self.down(equation, one, other, rest, step, exact)
             return (
@@ -122,7 +94,7 @@ class Way:
         """The rule's own lemma, where the step has the very form that the lemma states; else None."""
         if step.reverse:
             return None
-        if step.rule == "hypothesis" and len(step.uses) == 1:
+        if step.rule in ("hypothesis", "lemma") and len(step.uses) == 1:
             return self.used(before, after, step)
         if before.op != "diff":
             return None
@@ -157,6 +129,8 @@ class Way:
             return f"(constant_divisor {up} {x} {text.value(body.args[1], 9)} {f(body.args[0])} {exists})"
         if step.rule == "product_rule" and len(body.args) == 2:
             return f"(product_rule {up} {x} {at} {f(body.args[0])} {f(body.args[1])} {exists} {exists})"
+        if ONE in body.args and step.rule in ("quotient_rule", "product_rule"):
+            return None  # factors 1 are left out
         if step.rule == "quotient_rule":
             return f"(quotient_rule {up} {x} {at} {f(body.args[0])} {f(body.args[1])} {exists} {exists} ltac:(known))"
         if step.rule == "square_rule" and body.op == "pow" and body.args[1] is TWO:
@@ -190,25 +164,37 @@ class Way:
         return proof
 
     def used(self, before: Term, after: Term, step: Step) -> str | None:
-        """A hypothesis at its letters."""
-        use = step.uses[0]
-        name = self.hypotheses.get(use.number)
-        if use.kind != "hypothesis" or name is None:
+        """A hypothesis or lemma at its letters."""
+        call, says = self.prover.used(step.uses[0])
+        if says.op != "cmp" or says.value != "==":
             return None
-        hypothesis = self.context.hypotheses[use.number]
-        if hypothesis.op != "cmp" or hypothesis.value != "==":
-            return None
-        mapping = dict(use.letters)
-        left, right = (substitute(a, mapping) for a in hypothesis.args)
-        words = [name]
-        for k in sorted(hypothesis.letters - self.context.letters, key=lambda t: str(t.value)):
-            words += [self.printer.place(mapping.get(k, k)), "ltac:(places)"]
-        call = f"({' '.join(words)})" if len(words) > 1 else name
+        left, right = says.args
         if alike(left, before) and alike(right, after):
             return call
         if alike(right, before) and alike(left, after):
             return f"(eq_sym {call})"
         return None
+
+    def plain(self, equation: Equation, before: Term, after: Term, step: Step) -> str:
+        """An equation by normal forms, with what the step puts in."""
+        left, right = self.prover.open(before), self.prover.open(after)
+        if not step.uses:
+            return equation.equal(left, right)
+        if step.rule in ("hypothesis", "lemma"):
+            call, says = self.prover.used(step.uses[0])
+            a, b = (self.prover.open(t) for t in says.args)
+            first, second = (a, b) if not step.reverse else (b, a)
+            turned = f"(eq_sym {call})" if step.reverse else call
+            return equation.chain(equation.equal(left, first), turned, equation.equal(second, right)) or "eq_refl"
+        parts = [self.prover.null(equation, use) for use in step.uses]
+        together = add(right, *(whole for whole, _ in parts))
+        proof = equation.equal(left, together)
+        zero = make("add", (right, *(ZERO for _ in parts)))
+        dropped = "eq_refl"
+        for _, p in parts:
+            dropped = f"(f_equal2 Rplus {dropped} {p})"
+        last = equation.say(self.printer.value(zero), self.printer.value(right), "ring")
+        return equation.chain(proof, dropped, last) or "eq_refl"
 
 
 CHAIN = frozenset(f"chain_rule_{f}" for f in ("exp", "log", "sqrt", "sigmoid", "softplus"))
@@ -218,4 +204,4 @@ class Crossed(Exception):
     """The path enters what a lemma cannot."""
 
 
-__all__ = ["Bound", "Way", "opened"]
+__all__ = ["Way"]

@@ -39,7 +39,7 @@ def _theorem(checked: TheoremResult) -> dict[str, Any]:
     return {
         "name": checked.theorem.name,
         "verdict": checked.verdict,
-        "claims": [_claim(c, c.context) for c in proved if c.context],
+        "claims": [claim_data(c, c.context) for c in proved if c.context],
         "open": [
             {"statement": c.claim.statement, "line": c.claim.line, "verdict": c.verdict}
             for c in checked.claims
@@ -66,7 +66,7 @@ def _imported(
     return found
 
 
-def _claim(claim: ClaimResult, context: Context) -> dict[str, Any]:
+def claim_data(claim: ClaimResult, context: Context) -> dict[str, Any]:
     """One claim with everything that its replay needs, sealed by a digest."""
     data: dict[str, Any] = {
         "statement": claim.claim.statement,

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from derive.engine.certify import certificate_of
+from derive.coq import record
+from derive.engine.certify import certificate_of, claim_data
 from derive.engine.verdict import ORDER, ClaimResult, TheoremResult, TheoryResult
 from derive.kernel.context import Context, Declaration, Definition
 from derive.kernel.proof import Condition, Step, Use
@@ -57,6 +58,7 @@ class ClaimView:
     hypotheses: tuple[Term, ...]
     counterexample: counterexample.Counterexample | None
     again: Again | None  # SymPy's opinion
+    coq: tuple[str, str | None] | None = None  # what a recorded run of Coq says of it, and the reason
 
 
 @dataclass(frozen=True)
@@ -271,7 +273,14 @@ def _claim(
             counterexample.shown(result.counterexample, claim.condition, context) if result.counterexample else None
         ),
         again=again,
+        coq=_recorded(result, context),
     )
+
+
+def _recorded(result: ClaimResult, context: Context) -> tuple[str, str | None] | None:
+    """What the recorded run of Coq says of this very claim and proof."""
+    said = record.said(record.fingerprint(claim_data(result, context))) if result.verdict == "proved" else None
+    return None if said is None or said[0] == record.REFUSED else said
 
 
 def _closing(result: ClaimResult, lines: Sequence[LineView]) -> str | None:

@@ -154,6 +154,12 @@ class Sentences:
             opinion = say("claim.because", opinion=opinion, reason=self._told(again.reason))
         return say("claim.sympy_at" if again.sizes else "claim.sympy", sizes=self._told(again.sizes), opinion=opinion)
 
+    def coq(self, said: tuple[str, str | None]) -> Markup:
+        """What a recorded run of Coq says of a claim."""
+        result, reason = said
+        key = "claim.coq_rechecked" if reason is None else "claim.coq_not_exported"
+        return self.words.say(key, reason=self._told(reason or result))
+
     # -- numbers and account ------------------------------------------------------------------------------------------
 
     def worst(self, item: Measured, worst: Worst) -> Markup:

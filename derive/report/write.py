@@ -11,7 +11,7 @@ from typing import Any
 from derive.engine.check import check_theory
 from derive.engine.verdict import TheoryResult
 from derive.language.theory import Theory
-from derive.paths import template_dir
+from derive.paths import coq_dir, template_dir
 from derive.report.data import plain, restored
 from derive.report.document import Document, document, source_of
 from derive.report.entry import Entry, entry
@@ -149,6 +149,7 @@ def _layout(options: Options) -> dict[str, Any]:
     return {
         "package": digest_of_files(PACKAGE, suffixes=_OURS),
         "templates": digest_of_files(template_dir()),
+        "coq": digest_of_files(coq_dir(), suffixes=(".json",)),
         "house": digest_of_files.__wrapped__(options.house) if options.house else "",
     }
 

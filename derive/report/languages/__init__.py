@@ -15,7 +15,7 @@ from markupsafe import Markup
 LANGUAGES = ("en", "zh")
 _SLOT = re.compile(r"\{(\w+)\}")
 # The sections of what the program says by itself in English: each text there is found by what it says.
-_SAID = ("rule", "procedure", "phrase")
+_SAID = ("rule", "procedure", "phrase", "coq")
 
 Table = dict[str, dict[str, str | list[str]]]
 
