@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from derive.language import loads
 from derive.report.document import document
 from derive.report.render import render
 
+ROOT = Path(__file__).resolve().parent.parent
 needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
 
 TEXT = '''"""A small theory."""
@@ -299,3 +301,13 @@ def test_coq_accepts_what_they_say(meaning: dict[str, Any], library: Library) ->
 
     assert [c.reason for c in exported.claims if c.reason] == []
     assert check(exported, library).refused == ()
+
+
+def test_the_guide_says_how_much_is_on_record() -> None:
+    theories = json.loads(record.path().read_text(encoding="utf-8"))["theories"]
+    entries = [(theory, e) for theory, listed in theories.items() for e in listed]
+    done = [(theory, e["theorem"]) for theory, e in entries if e["result"] == record.RECHECKED]
+    open_ = {(theory, e["theorem"]) for theory, e in entries if e["result"] != record.RECHECKED}
+    guide = " ".join((ROOT / "docs" / "coq.md").read_text(encoding="utf-8").split())
+
+    assert f"On record: {len(done)} of {len(entries)} claims, {len(set(done) - open_)} whole theorems" in guide
