@@ -34,7 +34,7 @@ SLOT = re.compile(r"\{(\w+)\}")
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 # Names that are the same in every language: of programs, types, units, people and books.
 NAMES = set(
-    """SymPy NumPy SciPy derive ulp float64 float32 Spivak Calculus Leibniz Nova Methodus Graham Knuth Patashnik
+    """SymPy NumPy SciPy Coq derive ulp float64 float32 Spivak Calculus Leibniz Nova Methodus Graham Knuth Patashnik
     Concrete Mathematics Feller An Introduction to Probability Theory and Its Applications IX Boyd Vandenberghe Convex
     Optimization Hardy Littlewood Polya Inequalities du delta LaTeX tex assume
     softmax sparsemax hardmax ReLU JavaScript float""".split()
