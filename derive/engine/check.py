@@ -16,6 +16,7 @@ from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Proof, Rejected
 from derive.language.theory import Claim, Theorem, Theory
 from derive.term import TRUE, Term, subterms, transform
+from derive.term import ZERO as NOUGHT
 
 RECURSION = 20_000  # Python frames; pure Python calls use no C stack
 REFUTE_SECONDS = 6.0
@@ -248,7 +249,14 @@ def explain(attempt: Attempt) -> str:
     if attempt.gap is None:
         return reason
     text = to_text(readable(attempt.gap))
-    return f"{reason}; left - right comes down to {text if len(text) <= 400 else text[:400] + ' …'}"
+    if len(text) <= SHOWN or attempt.apart is None:
+        return f"{reason}; left - right comes down to {text if len(text) <= SHOWN else text[:SHOWN] + ' …'}"
+    left, right = (to_text(readable(side)) if side is not NOUGHT else "0" for side in attempt.apart)
+    where = f"the left side has {left}, the right side {right}"
+    return f"{reason}; in normal form {where}" if len(where) <= 2 * SHOWN else reason
+
+
+SHOWN = 200  # characters of what is left of left - right
 
 
 def readable(term: Term) -> Term:

@@ -8,7 +8,7 @@ from derive.engine.fold import names, written
 from derive.kernel.normal import Normal
 from derive.kernel.poly import Poly, add_to, key, small
 from derive.kernel.proof import Rejected
-from derive.term import Term, cmp, num
+from derive.term import ZERO, Term, cmp, num
 
 
 def missing_hypothesis(nf: Normal, gap: Term) -> Term | None:
@@ -17,6 +17,10 @@ def missing_hypothesis(nf: Normal, gap: Term) -> Term | None:
         poly = nf.poly(gap)
     except Rejected:
         return None
+    shared = frozenset.intersection(*poly) if poly else frozenset()
+    for a, _ in sorted(shared, key=lambda p: key(p[0])):  # all that is left is left where a denominator is 0
+        if a.op == "where" and a.args[0].op == "cmp" and a.args[0].value == "==" and a.args[0].args[1] is ZERO:
+            return cmp("!=", written(nf, nf.poly(a.args[0].args[0]), names(nf)), ZERO)
     atoms = {a for m in poly for a, e in m if e == 1 and a.op in ("sum", "var", "E", "prod") and not a.letters}
     for atom in sorted(atoms, key=lambda a: (a.op != "sum", key(a))):
         value = root(poly, atom)

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from derive.engine import order, steps
+from derive.engine.fold import names, written
 from derive.engine.hints import missing_hypothesis
 from derive.engine.hypotheses import Equation, close_gap
 from derive.kernel.check import Ground, Undefined, check
 from derive.kernel.context import Context
 from derive.kernel.order import established
-from derive.kernel.poly import add_to
+from derive.kernel.poly import add_to, mono_key
 from derive.kernel.proof import Account, Line, Proof, Rejected, Step, Use
 from derive.term import Term
 
@@ -24,6 +25,7 @@ class Attempt:
     account: Account | None = None
     reason: str | None = None
     gap: Term | None = None  # what is left of left - right
+    apart: tuple[Term, Term] | None = None  # the simplest term that the two normal forms have in different numbers
     missing: Term | None = None  # a condition that would close the claim, as a hypothesis
 
 
@@ -67,7 +69,7 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
             return found
     if plain is None:
         missing = missing_hypothesis(ground.full, gap) if gap is not None else None
-        return Attempt(reason=reason, gap=gap, missing=missing)
+        return Attempt(reason=reason, gap=gap, missing=missing, apart=apart(ground) if gap is not None else None)
     try:  # else the identity by itself
         whole = replace(plain, lines=lines)
         return Attempt(whole, check(whole, ground.context, ground.tick))
@@ -136,6 +138,17 @@ def identity(ground: Ground, claim: Term, lemmas: bool) -> tuple[Proof | None, T
     except Rejected as why:
         return None, None, str(why)
     return None, gap, "no derivation was found"
+
+
+def apart(ground: Ground) -> tuple[Term, Term] | None:
+    """What the left and the right side have of the simplest term in which their normal forms differ."""
+    nf, sides = ground.full, []
+    polys = [nf.poly(side) for side in ground.claim.args]
+    gap = add_to(dict(polys[0]), polys[1], -1)
+    mono = min(gap, key=lambda m: (nf.term({m: 1}).size, mono_key(m)), default=None)
+    for poly in polys if mono is not None else ():
+        sides.append(written(nf, {mono: poly[mono]} if mono in poly else {}, names(nf)))
+    return (sides[0], sides[1]) if sides else None
 
 
 def known_sum(ground: Ground, lemmas: bool = True) -> tuple[Use, ...] | None:
