@@ -174,7 +174,7 @@ def assert_compiles(tex: str, folder: Path) -> None:
 
 def without_numbers(text: str) -> str:
     """The report without measured errors, which are the processor's as well."""
-    return re.sub(r"(?s)(## |\\section\*\{)Numbers.*?(?=\n## |\n\\section\*)", "", text)
+    return re.sub(r"(?s)(## |\\section\*\{)(Figures|Numbers).*?(?=\n## |\n\\section\*)", "", text)
 
 
 @pytest.mark.slow
@@ -182,13 +182,24 @@ def test_reports_are_the_same_bytes_each_time_and_are_those_in_the_repository(de
     first, second = tmp_path / "first", tmp_path / "second"
     assert derive("report", "--out", first).status == 0
     assert derive("report", "--out", second, "--no-cache").status == 0
-    names = sorted(p.name for p in first.iterdir())
-    assert names == sorted(["index.md", *(f"{n}.{s}" for n in catalogue() for s in ("md", "tex"))])
+    files = sorted(p.relative_to(first) for p in first.rglob("*") if p.is_file())
+    assert files == sorted(p.relative_to(second) for p in second.rglob("*") if p.is_file())
+    assert all((first / name).read_bytes() == (second / name).read_bytes() for name in files)
+    names = ["index.md", *(f"{n}.{s}" for n in catalogue() for s in ("md", "tex"))]
+    assert {str(f) for f in files if f.suffix in (".md", ".tex")} == set(names)
     for name in names:
-        assert (first / name).read_bytes() == (second / name).read_bytes()
         kept = (ROOT / "reports" / name).read_text(encoding="utf-8")
         built = (first / name).read_text(encoding="utf-8")
         assert without_numbers(built) == without_numbers(kept), f"{name} is out of date: run `make report`"
+
+
+@pytest.mark.slow
+def test_every_figure_of_a_report_in_the_repository_is_there() -> None:
+    places = [
+        p for path in (ROOT / "reports").glob("*.md") for p in re.findall(r"\]\((figures/.*?)\)", path.read_text())
+    ]
+    assert places
+    assert all((ROOT / "reports" / place).is_file() for place in places)
 
 
 def test_index_links_every_report() -> None:
