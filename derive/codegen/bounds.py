@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from derive.codegen.accurate import at_place, exact_difference
 from derive.codegen.value import CodegenError
 from derive.kernel.normal import Normal
-from derive.kernel.signs import NEG, POS, ZERO, sign
+from derive.kernel.signs import FLIP, NEG, POS, ZERO, sign
 from derive.language.printer import to_text
 from derive.term import (
     ONE,
@@ -151,7 +151,13 @@ class Analysis:
 
     def signs(self, term: Term) -> int:
         """Which signs the term can have."""
-        return NEG | ZERO if _below_maximum(term) else sign(self.normal, term)
+        if _below_maximum(term):
+            return NEG | ZERO
+        if term.op == "neg":
+            return FLIP[self.signs(term.args[0])]
+        if term.op == "fn" and term.value == "log1p" and not self.signs(term.args[0]) & NEG:
+            return ZERO | POS
+        return sign(self.normal, term)
 
     def positive(self, term: Term) -> Term:
         """The size of the term: itself, negated, or its absolute value, as its sign is known."""

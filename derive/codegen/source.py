@@ -100,14 +100,14 @@ class Quantity:
         arguments = _arguments(self, term, context, reserved)
         return Plan(self, formula, term, context, rewrites, arguments, reserved, form)
 
-    def compile(self, stable: bool | str | Form = True, wide: bool = True) -> Compiled:
+    def compile(self, stable: bool | str | Form = True, wide: bool = True, brief: bool = False) -> Compiled:
         """The quantity as a vectorised NumPy function. Raises CodegenError, by name, for what cannot be vectorised.
 
         `stable` says in which of the `forms`: the best one, none at all, or that one. Dtypes narrower than float64 are
-        computed in float64 and rounded once, or, where not `wide`, in themselves.
+        computed in float64 and rounded once, or, where not `wide`, in themselves. A `brief` docstring states no bound.
         """
         plan = self.plan(stable if wide else narrowed(form_of(stable)))
-        stated = accuracy(plan) if wide else accuracy(plan, OWN, narrow=True)
+        stated = () if brief else accuracy(plan) if wide else accuracy(plan, OWN, narrow=True)
         source = _Writer(plan, NUMPY, wide).module(heading(plan, stated=stated))
         function = _function(source, self.name)
         return Compiled(self.name, plan.formula, source, plan.arguments, self.letters, plan.rewrites, function)

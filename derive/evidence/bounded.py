@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
-from derive.codegen import Quantity
+from derive.codegen import Compiled, Quantity
 from derive.codegen.bounds import Bound, bound_of
 from derive.codegen.forms import ACCURATE, narrowed
 from derive.evidence.balls import Balls, Uncovered
 from derive.evidence.inputs import Inputs, plain
-from derive.evidence.measure import compiled_variants, inputs_of
+from derive.evidence.measure import inputs_of
 from derive.evidence.numbers import Imprecise
 from derive.evidence.oracle import truths
 from derive.evidence.ulp import FORMATS, Format
@@ -46,9 +46,10 @@ def share(q: Quantity, seed: int = 0, draws: int = 1, dtype: str = "float64") ->
     wide, form = dtype == "float64", FORMATS[dtype]
     plan = q.plan(ACCURATE if wide else narrowed(ACCURATE))
     bound, code = bound_of(plan, narrow=not wide), _watched(q, wide)
+    compiled = q.compile(ACCURATE, wide, brief=True)
     most, count, family = 0.0, 0, ""
-    for inputs in inputs_of(q, compiled_variants(q), form, seed):
-        computed = _results(code, q, inputs) if inputs.seed < draws else None
+    for inputs in inputs_of(q, {ACCURATE.name: compiled}, form, seed):
+        computed = _results(code, compiled, inputs) if inputs.seed < draws else None
         if computed is None:
             continue
         for met in _shares(q, plan.context, bound, inputs, computed, form):
@@ -88,16 +89,17 @@ def _shares(q: Quantity, context: Any, bound: Bound, inputs: Inputs, computed: n
 
 def _watched(q: Quantity, wide: bool) -> Any:
     """The code, which raises FloatingPointError where something underflows."""
-    source = q.compile(ACCURATE, wide).source.replace('errstate(all="ignore")', 'errstate(all="ignore", under="raise")')
+    source = q.compile(ACCURATE, wide, brief=True).source.replace(
+        'errstate(all="ignore")', 'errstate(all="ignore", under="raise")'
+    )
     space: dict[str, Any] = {}
     exec(compile(source, f"<derive {q.name}>", "exec"), space)  # our own source, of which one option is changed
     return space[q.name]
 
 
-def _results(code: Any, q: Quantity, inputs: Inputs) -> np.ndarray | None:
+def _results(code: Any, compiled: Compiled, inputs: Inputs) -> np.ndarray | None:
     arguments = {**inputs.arrays, **inputs.indices}
-    own = q.compile(ACCURATE).arguments
-    given = {a.parameter: arguments.get(a.name, inputs.sizes.get(a.name)) for a in own}
+    given = {a.parameter: arguments.get(a.name, inputs.sizes.get(a.name)) for a in compiled.arguments}
     try:
         with np.errstate(all="ignore", under="raise"):
             return np.asarray(code(**given))

@@ -148,13 +148,13 @@ def compiled_variants(q: Quantity) -> dict[str, Compiled]:
     """
     codes: dict[str, Compiled] = {}
     for form in FORMS:
-        code = q.compile(form)
+        code = q.compile(form, brief=True)
         if all(code.source != other.source for other in codes.values()):
             codes[form.name] = code
         elif form is ACCURATE and "mean" in codes:
             codes[form.name] = codes.pop("mean")  # nothing is centred in it
     *others, _ = codes
-    return codes | {name: q.compile(name, wide=False) for name in others if name in BY_HAND}
+    return codes | {name: q.compile(name, wide=False, brief=True) for name in others if name in BY_HAND}
 
 
 def inputs_of(q: Quantity, variants: Mapping[str, Compiled | Peer], form: Format, seed: int) -> Iterator[Inputs]:
