@@ -43,6 +43,7 @@ def export(names: tuple[str, ...], to_coq: bool, out: Path, timeout: float) -> i
     Exit status: 0 all proved claims were exported; 3 bad input file; 4 some were not.
     """
     from derive.coq.export import export as exported
+    from derive.coq.names import NotExported
     from derive.coq.run import LIBRARY
     from derive.kernel.proof import Rejected
     from derive.language import LanguageError
@@ -58,8 +59,8 @@ def export(names: tuple[str, ...], to_coq: bool, out: Path, timeout: float) -> i
             click.echo(problem.render(), err=True)
             status = BAD_INPUT
             continue
-        except (Rejected, KeyError, TypeError, ValueError) as problem:
-            click.echo(f"{name} is no certificate: {problem}", err=True)
+        except (NotExported, Rejected, KeyError, OSError, TypeError, ValueError) as problem:
+            click.echo(f"{name} is no certificate that can be exported: {problem}", err=True)
             status = BAD_INPUT
             continue
         try:
@@ -123,13 +124,20 @@ def _add_coq(command: click.Command) -> None:
 def recheck(files: tuple[Path, ...], as_json: bool) -> int:
     """Have Coq check certificates; print what it says."""
     from derive.coq.export import export as exported
+    from derive.coq.names import NotExported
     from derive.coq.run import CoqMissing, Library, check
+    from derive.language import LanguageError
 
     status, some = PASSED, False
     try:
         with Library() as library:
             for path in files:
-                result = exported(json.loads(path.read_bytes()), str(path.parent))
+                try:
+                    result = exported(json.loads(path.read_bytes()), str(path.parent))
+                except (LanguageError, NotExported) as problem:
+                    click.echo(f"{path} cannot be exported: {problem}", err=True)
+                    status = BAD_INPUT
+                    continue
                 outcome = check(result, library)
                 for claim in result.claims:
                     if claim.reason is not None and not as_json:

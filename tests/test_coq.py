@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from derive import cli_recheck
 from derive.cli import derive as command
 from derive.coq import record
 from derive.coq.export import export
@@ -140,11 +141,24 @@ def test_export_writes_the_file_and_names_what_it_leaves_out(tmp_path: Any) -> N
     assert (tmp_path / "out" / "Derive.v").exists()
 
 
-def test_export_refuses_what_is_no_certificate(tmp_path: Any) -> None:
-    (tmp_path / "x.json").write_text("{}", encoding="utf-8")
+@pytest.mark.parametrize("content", ["{}", "[]", "no JSON", None])
+def test_export_refuses_what_is_no_certificate(tmp_path: Any, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "x.json").write_text(content, encoding="utf-8")
     result = CliRunner().invoke(command, ["export", "--coq", str(tmp_path / "x.json")], standalone_mode=False)
 
     assert result.return_value == 3
+    assert "x.json is no certificate that can be exported" in result.output
+
+
+def test_export_refuses_a_claim_that_the_text_has_lost(certificate: dict[str, Any], tmp_path: Any) -> None:
+    forged = copy.deepcopy(certificate)
+    claims(forged, "normalised")[0]["statement"] = "1 == 2"
+    (tmp_path / "x.json").write_text(json.dumps(forged), encoding="utf-8")
+    result = CliRunner().invoke(command, ["export", "--coq", str(tmp_path / "x.json")], standalone_mode=False)
+
+    assert result.return_value == 3
+    assert "normalised does not claim 1 == 2" in result.output
 
 
 @needs_coq
@@ -311,3 +325,26 @@ def test_the_guide_says_how_much_is_on_record() -> None:
     guide = " ".join((ROOT / "docs" / "coq.md").read_text(encoding="utf-8").split())
 
     assert f"On record: {len(done)} of {len(entries)} claims, {len(set(done) - open_)} whole theorems" in guide
+
+
+# -- where Coq is missing ----------------------------------------------------------------------------------------------
+
+
+def test_verify_says_that_coq_is_missing(
+    certificate: dict[str, Any], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "x.json").write_text(json.dumps(certificate), encoding="utf-8")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = CliRunner().invoke(command, ["verify", "--coq", str(tmp_path / "x.json")])
+
+    assert result.exit_code == 5
+    assert "coqc not found" in result.output
+
+
+def test_make_coq_skips_where_coq_is_missing(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert cli_recheck.main() == 0
+    assert capsys.readouterr().out == "skipped: coqc not found\n"
