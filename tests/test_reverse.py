@@ -102,7 +102,8 @@ def test_every_claim_of_the_cases_has_code_or_is_refused_by_name() -> None:
                     except CodegenError as why:
                         refused.append(str(why))
     assert done > 500
-    assert [why for why in refused if not why.startswith(("E has", "Var has", "Cov has", "limit has"))] == []
+    named = ("E has", "Var has", "Cov has", "limit has", "there is no rule for the derivative of ")
+    assert [why for why in refused if not why.startswith(named)] == []
 
 
 @pytest.mark.parametrize(("name", "wrt"), [("s", "z")])
