@@ -23,7 +23,7 @@ report: $(STAMP)  ## check the catalogue and write reports/
 	@$(BIN)/derive report
 
 test: $(STAMP)  ## run the tests
-	@$(BIN)/python -m pytest -m 'not slow'
+	@$(BIN)/python -m pytest -n auto -m 'not slow'
 
 slow: $(STAMP)  ## run the tests that take long: browsers, pdflatex, builds
 	@$(BIN)/python -m pytest -m slow
