@@ -40,6 +40,7 @@ def given(*lines: str) -> list[str]:
         ("E((q[i]*x)**2)", ["x"], ("q: random(mean=0, variance=1)[n]",), "2*x"),
         ("abs(x)", ["x"], (), "sign(x)"),
         ("x*abs(x)", ["x"], (), "2*abs(x)"),
+        ("x**y", ["x"], ("x: positive",), "y*x**(y - 1)"),
         ("where(x > 0, x**2, -x)", ["x"], (), "where(x > 0, 2*x, -1)"),
         (
             "sum(where(abs(x[k]) < c, x[k]**2/2, c*abs(x[k])) for k in n)",

@@ -45,7 +45,7 @@ MAX_DEGREE = 8  # of a polynomial in one function
 
 
 def forms(nf: Normal, term: Term) -> list[Term]:
-    """Ways to write the term, the shortest first: by the number of nodes, a sign in front last among equals."""
+    """Ways to write the term, the shortest first: by the number of nodes, among equals without sign or quotient."""
     found: dict[Term, None] = {}
     for form in candidates(nf, term):
         for one in (form, tidied(form)):
@@ -53,7 +53,7 @@ def forms(nf: Normal, term: Term) -> list[Term]:
             for shorter in (shortened(nf, one), gathered(one), gathered(shortened(nf, one))):
                 found.setdefault(shorter)
     plain = [f for f in found if not has_reserved(f)]
-    return sorted(plain, key=lambda f: (f.size, f.op == "neg"))
+    return sorted(plain, key=lambda f: (f.size, f.op == "neg", any(t.op == "div" for t in subterms(f))))
 
 
 def has_reserved(term: Term) -> bool:
