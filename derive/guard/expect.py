@@ -164,9 +164,9 @@ def _about_letters(target: Target) -> list[Term]:
 
 
 def _along(array: np.ndarray, letters: tuple[Term, ...], wanted: tuple[Term, ...]) -> np.ndarray:
-    from derive.guard.running import spread_out
+    from derive.evidence.balls import spread
 
-    return spread_out(array, letters, wanted)
+    return spread(array, letters, wanted)
 
 
 def expected(target: Target, case: Case, modes: Modes, stable: bool = True) -> Expected:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from derive.codegen.value import CodegenError
+from derive.evidence.balls import spread
 from derive.evidence.ulp import Format
 from derive.guard import elementary
 from derive.kernel.context import Context
@@ -57,13 +58,6 @@ def times(size: np.ndarray, error: np.ndarray) -> np.ndarray:
     """size * error, 0 where one of them is 0 and the other infinite."""
     nothing = (size == 0) & ~np.isnan(error) | (error == 0) & ~np.isnan(size)
     return np.where(nothing, Wide(0), size * error)
-
-
-def spread_out(array: np.ndarray, letters: tuple[Term, ...], wanted: tuple[Term, ...]) -> np.ndarray:
-    """The array with an axis for each wanted letter, of length 1 where it does not depend on it."""
-    order = [letters.index(k) for k in wanted if k in letters]
-    shape = [array.shape[letters.index(k)] if k in letters else 1 for k in wanted]
-    return np.transpose(array, order).reshape(shape)
 
 
 def union(*parts: Running | Truth) -> tuple[Term, ...]:
@@ -138,9 +132,7 @@ class Evaluator:
         """Values and bounds with the letters as axes: leeway for equal forms, and the rounding of the result."""
         found = self.number(term)
         shape = tuple(self.sizes[k.value[1]] for k in letters)
-        value, error = (
-            np.broadcast_to(spread_out(a, found.letters, letters), shape) for a in (found.value, found.error)
-        )
+        value, error = (np.broadcast_to(spread(a, found.letters, letters), shape) for a in (found.value, found.error))
         return value, (LEEWAY + OWN / self.unit) * error + self.unit * np.abs(value) + self.least
 
     # -- what the rows use --
@@ -161,9 +153,7 @@ class Evaluator:
     def aligned(self, *parts: Running) -> tuple[list[tuple[np.ndarray, np.ndarray]], tuple[Term, ...]]:
         letters = union(*parts)
         self.fits(letters)
-        return [
-            (spread_out(p.value, p.letters, letters), spread_out(p.error, p.letters, letters)) for p in parts
-        ], letters
+        return [(spread(p.value, p.letters, letters), spread(p.error, p.letters, letters)) for p in parts], letters
 
     def fits(self, letters: tuple[Term, ...]) -> None:
         space = 1
@@ -201,7 +191,7 @@ class Evaluator:
         places = [self.place(a) for a in term.args]
         letters = tuple(dict.fromkeys(k for _, own in places for k in own))
         self.fits(letters)
-        where = tuple(spread_out(p, own, letters) for p, own in places)
+        where = tuple(spread(p, own, letters) for p, own in places)
         for axis, at in enumerate(where):
             if np.any(at >= value.shape[axis]):
                 raise CodegenError(f"{to_text(term)} is beyond the array")
@@ -214,9 +204,7 @@ class Evaluator:
             found = self.number(definition.body)
             own = tuple(definition.letters)
             shape = tuple(self.sizes[k.value[1]] for k in own)
-            value, error = (
-                np.broadcast_to(spread_out(a, found.letters, own), shape) for a in (found.value, found.error)
-            )
+            value, error = (np.broadcast_to(spread(a, found.letters, own), shape) for a in (found.value, found.error))
             unit, least = self.rounded.get(name, (0, 0))
             self.wholes[name] = Running(value, error + unit * np.abs(value) + least, own)
         return self.wholes[name]
@@ -229,10 +217,8 @@ class Evaluator:
         letters = tuple(dict.fromkeys((*union(found, test), *term.bound)))
         self.fits(letters)
         shape = tuple(self.sizes[k.value[1]] for k in letters)
-        value, error = (
-            np.broadcast_to(spread_out(a, found.letters, letters), shape) for a in (found.value, found.error)
-        )
-        counts, sure = (np.broadcast_to(spread_out(a, test.letters, letters), shape) for a in (test.value, test.sure))
+        value, error = (np.broadcast_to(spread(a, found.letters, letters), shape) for a in (found.value, found.error))
+        counts, sure = (np.broadcast_to(spread(a, test.letters, letters), shape) for a in (test.value, test.sure))
         if not np.all(sure):
             error = np.where(sure, error, Wide(np.inf))
             counts = counts | ~sure
@@ -387,9 +373,9 @@ def _where(e: Evaluator, term: Term) -> Running:
     test, then, other = e.truth(term.args[0]), e.number(term.args[1]), e.number(term.args[2])
     letters = union(test, then, other)
     e.fits(letters)
-    holds, sure = (spread_out(a, test.letters, letters) for a in (test.value, test.sure))
-    values = [spread_out(p.value, p.letters, letters) for p in (then, other)]
-    errors = [spread_out(p.error, p.letters, letters) for p in (then, other)]
+    holds, sure = (spread(a, test.letters, letters) for a in (test.value, test.sure))
+    values = [spread(p.value, p.letters, letters) for p in (then, other)]
+    errors = [spread(p.error, p.letters, letters) for p in (then, other)]
     return Running(np.where(holds, *values), np.where(sure, np.where(holds, *errors), Wide(np.inf)), letters)
 
 
@@ -445,7 +431,7 @@ def _cmp(e: Evaluator, term: Term) -> Truth:
 def _same(e: Evaluator, left: Term, right: Term, relation: str) -> Truth:
     (a, first), (b, second) = e.place(left), e.place(right)
     letters = tuple(dict.fromkeys((*first, *second)))
-    value = RELATIONS[relation](spread_out(a, first, letters), spread_out(b, second, letters))
+    value = RELATIONS[relation](spread(a, first, letters), spread(b, second, letters))
     return Truth(value, np.ones(value.shape, bool), letters)
 
 
@@ -455,8 +441,8 @@ def _joined(combine: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable
         letters = union(*parts)
         value, sure = np.asarray(combine is np.logical_and), np.asarray(True)
         for p in parts:
-            value = combine(value, spread_out(p.value, p.letters, letters))
-            sure = sure & spread_out(p.sure, p.letters, letters)
+            value = combine(value, spread(p.value, p.letters, letters))
+            sure = sure & spread(p.sure, p.letters, letters)
         return Truth(value, np.broadcast_to(sure, value.shape), letters)
 
     return row
@@ -477,8 +463,8 @@ def _quantified(every: bool) -> Callable[[Evaluator, Term], Truth]:
         body, condition = (e.truth(a) for a in term.args)
         letters = tuple(dict.fromkeys((*union(body, condition), *term.bound)))
         shape = tuple(e.sizes[k.value[1]] for k in letters)
-        value, sure = (np.broadcast_to(spread_out(a, body.letters, letters), shape) for a in (body.value, body.sure))
-        counts = np.broadcast_to(spread_out(condition.value, condition.letters, letters), shape)
+        value, sure = (np.broadcast_to(spread(a, body.letters, letters), shape) for a in (body.value, body.sure))
+        counts = np.broadcast_to(spread(condition.value, condition.letters, letters), shape)
         axes = tuple(p for p, k in enumerate(letters) if k in term.bound)
         rest = tuple(k for k in letters if k not in term.bound)
         found = (value | ~counts).all(axis=axes) if every else (value & counts).any(axis=axes)
