@@ -70,7 +70,7 @@ def _complaints(exported: Any, outcome: Any) -> int:
     by_claim = {(c.theorem, c.number): c for c in exported.claims}
     for refused in outcome.refused:
         said = record.said(record.fingerprint(by_claim[refused.theorem, refused.number].certificate))
-        lost += said is not None and said[0] == record.RECHECKED
+        lost += said is not None and said.result == record.RECHECKED
         print(f"  refused: {refused.theorem}, claim {refused.number}: {refused.message}")
     for axiom in sorted(outcome.foreign):
         print(f"  rests on the axiom {axiom}")

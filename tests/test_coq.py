@@ -17,11 +17,12 @@ from derive import cli_recheck
 from derive.cli import derive as command
 from derive.coq import record
 from derive.coq.export import export
-from derive.coq.run import ALLOWED, FORBIDDEN, Library, axioms, check, strip_comments
+from derive.coq.run import ALLOWED, FORBIDDEN, Library, Refused, axioms, check, strip_comments
 from derive.engine.certify import certificate_of
 from derive.engine.check import check_theory
 from derive.language import loads
 from derive.report.document import document
+from derive.report.languages import language
 from derive.report.render import render
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -210,20 +211,66 @@ def test_a_record_is_of_statement_hypotheses_and_steps(certificate: dict[str, An
     assert record.fingerprint(damaged) != record.fingerprint(claim)
 
 
-def test_reports_say_what_a_recorded_run_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def reported(monkeypatch: pytest.MonkeyPatch, code: str) -> dict[str, str]:
+    """The reports of the small theory, of whose claims one is re-checked, one not exported and one refused."""
     result = check_theory(loads(TEXT), 30.0)
     data = json.loads(json.dumps(certificate_of(result)))
     known = {
-        record.fingerprint(claims(data, "jacobian")[0]): ("re-checked", None),
-        record.fingerprint(claims(data, "gamma")[0]): ("not exported", "Coq's libraries have no lgamma"),
-        record.fingerprint(claims(data, "keyword")[0]): ("refused", "s1"),
+        record.fingerprint(claims(data, "jacobian")[0]): record.Said("re-checked", None, "t_jacobian_1", "small.v"),
+        record.fingerprint(claims(data, "gamma")[0]): record.Said("not exported", "Coq's libraries have no lgamma"),
+        record.fingerprint(claims(data, "keyword")[0]): record.Said(
+            "refused", "Coq's tactics find no proof of step 1", "t_keyword_1", "small.v"
+        ),
     }
     monkeypatch.setattr(record, "_read", lambda: known)
 
-    text = render(document(result), "md")
+    return {form: render(document(result, None, code), form) for form in ("md", "tex", "html")}
 
-    assert text.count("Re-checked by Coq.") == 1
-    assert text.count("Not exported to Coq: Coq's libraries have no lgamma.") == 1
+
+def test_reports_say_what_a_recorded_run_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = reported(monkeypatch, "en")
+
+    assert text["md"].count("Re-checked by Coq: `t_jacobian_1` in `small.v`.") == 1
+    assert text["md"].count("Not exported to Coq: Coq's libraries have no lgamma.") == 1
+    refused = (
+        "Not re-checked by Coq, though exported as `t_keyword_1` in `small.v`: Coq's tactics find no proof of step 1."
+    )
+    assert text["md"].count(refused) == 1
+    assert "On record for 3 claims: Coq has re-checked 1. `derive export --coq" in text["md"]
+    for form in ("tex", "html"):
+        assert "find no proof of step 1" in text[form]
+        assert "Coq has re-checked 1" in text[form]
+
+
+def test_reports_say_it_in_chinese(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = reported(monkeypatch, "zh")
+
+    for form in ("md", "tex", "html"):
+        assert "未由 Coq 重新检验：Coq 的策略没有找到第 1 步的证明。" in text[form]
+        assert "Coq 的库中没有 lgamma" in text[form]
+
+
+@pytest.mark.parametrize(
+    ("part", "words", "reason"),
+    [
+        ("s11", "No applicable tactic.", "Coq's tactics find no proof of step 11"),
+        ("l0", "No applicable tactic.", "Coq's tactics find no proof of line 1"),
+        ("", "Timeout!", "Coq's tactics run out of time at the claim itself"),
+        ("defined", "", "Coq's tactics find no proof of what it needs to be defined"),
+    ],
+)
+def test_a_refusal_is_told_by_its_place(part: str, words: str, reason: str) -> None:
+    assert Refused("x", 1, part, words).reason == reason
+
+
+def test_every_claim_on_record_that_is_not_rechecked_has_a_reason() -> None:
+    theories = json.loads(record.path().read_text(encoding="utf-8"))["theories"]
+
+    open_ = [e for entries in theories.values() for e in entries if e["result"] != record.RECHECKED]
+
+    assert [e["theorem"] for e in open_ if not e["reason"]] == []
+    english, chinese = ({e["reason"]: language(code).told(e["reason"]) for e in open_} for code in ("en", "zh"))
+    assert [reason for reason in english if chinese[reason] == reason] == []
 
 
 def test_the_committed_record_is_read_and_written_alike() -> None:

@@ -7,16 +7,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from derive.coq.export import Export
+from derive.coq.names import theorem
 from derive.coq.run import Outcome
 from derive.kernel.certificate import digest
 from derive.paths import coq_dir
 
 RECHECKED, NOT_EXPORTED, REFUSED = "re-checked", "not exported", "refused"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a recorded run says of a claim: the result, why it is not re-checked, and the lemma that states it."""
+
+    result: str
+    reason: str | None = None
+    lemma: str = ""
+    file: str = ""  # in which the lemma stands
 
 
 def fingerprint(claim: Mapping[str, Any]) -> str:
@@ -40,14 +52,15 @@ def path() -> Path:
 
 def entries(exported: Export, outcome: Outcome) -> list[dict[str, Any]]:
     """One entry a claim, in the order of the theory."""
-    refused = {(r.theorem, r.number): r.message for r in outcome.refused}
+    refused = {(r.theorem, r.number): r for r in outcome.refused}
     found = []
     for c in exported.claims:
         entry: dict[str, Any] = {"theorem": c.theorem, "claim": c.number, "digest": fingerprint(c.certificate)}
         if c.reason is not None:
             entry |= {"result": NOT_EXPORTED, "reason": c.reason}
         elif (c.theorem, c.number) in refused:
-            entry |= {"result": REFUSED, "reason": refused[c.theorem, c.number]}
+            why = refused[c.theorem, c.number]
+            entry |= {"result": REFUSED, "reason": why.reason, "message": why.message}
         else:
             entry |= {"result": RECHECKED}
         found.append(entry)
@@ -64,14 +77,18 @@ def written(coq: str, theories: Mapping[str, list[dict[str, Any]]]) -> str:
 
 
 @lru_cache(maxsize=1)
-def _read() -> dict[str, tuple[str, str | None]]:
+def _read() -> dict[str, Said]:
     try:
         data = json.loads(path().read_bytes())
     except (OSError, ValueError):
         return {}
-    return {e["digest"]: (e["result"], e.get("reason")) for entries in data["theories"].values() for e in entries}
+    return {
+        e["digest"]: Said(e["result"], e.get("reason"), theorem(e["theorem"], e["claim"]), f"{name}.v")
+        for name, entries in data["theories"].items()
+        for e in entries
+    }
 
 
-def said(digest: str) -> tuple[str, str | None] | None:
-    """What the recorded run says of the claim with this digest: the result and the reason; None if nothing."""
+def said(digest: str) -> Said | None:
+    """What the recorded run says of the claim with this digest; None if nothing."""
     return _read().get(digest)

@@ -32,17 +32,36 @@ FILE_LIMIT = 600  # seconds
 MEMORY_LIMIT = 1_000_000  # kilobytes
 
 
+PARTS = {"": "the claim itself", "end": "the last equation", "defined": "what it needs to be defined"}
+
+
 class CoqMissing(Exception):
     """coqc, or a library that the files need, is not installed."""
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A claim that Coq did not accept, with the first words of its message."""
+    """A claim that Coq did not accept: the part of its text that it stopped at, and the first words of its message."""
 
     theorem: str
     number: int
-    message: str
+    part: str  # the suffix of the lemma: s2 step 2, l2 line 3, end, defined; none the theorem itself
+    words: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.part}: {self.words}" if self.part else self.words
+
+    @property
+    def reason(self) -> str:
+        """What was not found, for a reader of a report."""
+        kind, number = self.part[:1], self.part[1:]
+        if number.isdigit():
+            where = f"step {number}" if kind == "s" else f"line {int(number) + 1}"
+        else:
+            where = PARTS[self.part]
+        late = "Timeout" in self.words
+        return f"Coq's tactics {'run out of time at' if late else 'find no proof of'} {where}"
 
 
 @dataclass(frozen=True)
@@ -167,7 +186,7 @@ def check(exported: Export, library: Library) -> Outcome:
         claim = _claim_at(text, int(where[1])) if where else None
         if claim is None or claim not in left:
             raise RuntimeError(f"coqc stopped ({ran.status}): {ran.errors[-2000:]}")
-        refused.append(Refused(*claim, _message(ran.errors, text, int(where[1]) if where else 0)))
+        refused.append(Refused(*claim, *_message(ran.errors, text, int(where[1]) if where else 0)))
 
 
 def _claim_at(text: str, line: int) -> tuple[str, int] | None:
@@ -179,17 +198,18 @@ def _claim_at(text: str, line: int) -> tuple[str, int] | None:
     return None
 
 
-def _message(errors: str, text: str, line: int) -> str:
+def _message(errors: str, text: str, line: int) -> tuple[str, str]:
+    """The suffix of the lemma at the line, and what Coq said."""
     lines = text.splitlines()
     place = ""
     for number in range(min(line, len(lines)) - 1, -1, -1):
         if found := re.match(r"(?:Lemma|Theorem) t_\w+?_(s\d+|end|defined|l\d+)\b", lines[number]):
-            place = f"{found[1]}: "
+            place = found[1]
             break
         if lines[number].startswith(("Theorem", "Definition", "(* claim")):
             break
     words = " ".join(errors.split("Error:")[-1].split())
-    return place + words[:300]
+    return place, words[:300]
 
 
 def strip_comments(text: str) -> str:

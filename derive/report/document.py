@@ -58,7 +58,7 @@ class ClaimView:
     hypotheses: tuple[Term, ...]
     counterexample: counterexample.Counterexample | None
     again: Again | None  # SymPy's opinion
-    coq: tuple[str, str | None] | None = None  # what a recorded run of Coq says of it, and the reason
+    coq: record.Said | None = None  # what a recorded run of Coq says of it
 
 
 @dataclass(frozen=True)
@@ -277,10 +277,9 @@ def _claim(
     )
 
 
-def _recorded(result: ClaimResult, context: Context) -> tuple[str, str | None] | None:
+def _recorded(result: ClaimResult, context: Context) -> record.Said | None:
     """What the recorded run of Coq says of this very claim and proof."""
-    said = record.said(record.fingerprint(claim_data(result, context))) if result.verdict == "proved" else None
-    return None if said is None or said[0] == record.REFUSED else said
+    return record.said(record.fingerprint(claim_data(result, context))) if result.verdict == "proved" else None
 
 
 def _closing(result: ClaimResult, lines: Sequence[LineView]) -> str | None:

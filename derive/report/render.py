@@ -176,6 +176,12 @@ def _command(code: str, *rest: str) -> str:
     return " ".join(["derive report", *rest, *(() if code == "en" else (f"--lang {code}",))])
 
 
+def _rechecking(document: Document) -> str:
+    """What writes the file for Coq, where a run of Coq is on record for a claim."""
+    recorded = any(c.coq is not None for t in document.theorems for c in t.claims)
+    return f"derive export --coq {document.source}" if recorded else ""
+
+
 def _formulas(form: Format, printer: Printer) -> dict[str, Callable[..., Any]]:
     """What a template of plain text prints terms with."""
     return {
@@ -211,6 +217,7 @@ def render(document: Document, form: str, index: bool = False, house: Path | Non
         "say": Sentences(_words(form, document.language), formulas, safe.code, safe.strong),
         "command": _command(document.language, document.source),
         "certifying": (f"derive check {document.source} --certificate .", f"derive verify {document.name}.json"),
+        "rechecked": _rechecking(document),
         "room": ROOM,
         "index": index,
         "drawing": _drawing(document, form),

@@ -10,16 +10,18 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from derive.coq.record import NOT_EXPORTED, RECHECKED, REFUSED, Said
 from derive.kernel.context import Declaration
 from derive.kernel.proof import Condition
 from derive.report.counterexample import Counterexample
-from derive.report.document import Again, ClaimView, StepView, TheoremView
+from derive.report.document import Again, ClaimView, Document, StepView, TheoremView
 from derive.report.languages import Language
 from derive.report.lines import LineView, Summand
 from derive.report.numbers import Measured, Worst
 from derive.term import Term
 
 Printed = Callable[..., Markup]
+_RECORDED = {RECHECKED: "rechecked", NOT_EXPORTED: "not_exported", REFUSED: "refused"}
 _OPINIONS = {True: "claim.agrees", False: "claim.disagrees", None: "claim.cannot_tell"}
 
 
@@ -154,11 +156,19 @@ class Sentences:
             opinion = say("claim.because", opinion=opinion, reason=self._told(again.reason))
         return say("claim.sympy_at" if again.sizes else "claim.sympy", sizes=self._told(again.sizes), opinion=opinion)
 
-    def coq(self, said: tuple[str, str | None]) -> Markup:
-        """What a recorded run of Coq says of a claim."""
-        result, reason = said
-        key = "claim.coq_rechecked" if reason is None else "claim.coq_not_exported"
-        return self.words.say(key, reason=self._told(reason or result))
+    def coq(self, said: Said) -> Markup:
+        """What a recorded run of Coq says of a claim, and which lemma states it there."""
+        lemma, file = self.code(said.lemma), self.code(said.file)
+        return self.words.say(
+            f"claim.coq_{_RECORDED[said.result]}", reason=self._told(said.reason or ""), lemma=lemma, file=file
+        )
+
+    def coq_account(self, item: Document, command: str) -> Markup:
+        """How many claims Coq has checked again, and how to see what it was told."""
+        said = [c.coq for t in item.theorems for c in t.claims if c.coq is not None]
+        done = sum(s.result == RECHECKED for s in said)
+        asked, guide = self.words.count(len(said), "claim"), self.code("docs/coq.md")
+        return self.words.say("account.coq", asked=asked, done=done, command=self.code(command), guide=guide)
 
     # -- numbers and account ------------------------------------------------------------------------------------------
 
