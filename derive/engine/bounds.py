@@ -411,7 +411,8 @@ def _joined(
         if more:
             yield {**table, **more}
         if base:
-            yield {**table, **more, **base}
+            whole = {a: table.get(a, 0) + more.get(a, 0) + base.get(a, 0) for a in {**table, **more, **base}}
+            yield {a: c for a, c in whole.items() if c}
 
 
 def _ratios(here: Normal, opens: list[tuple[Opened, Fraction]], rest: frozenset[tuple[Term, object]]) -> Iterator[Term]:
