@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 from typing import Any
 
@@ -20,6 +21,7 @@ from sympy.polys.rings import PolyElement, ring
 LIMIT = 300_000  # products of terms in one multiplication
 SQUARE_FREE = 200  # terms of a polynomial whose multiple factors are looked for
 ROUNDS = 8  # how often a root's power may bring up another root's
+MEMORY = 10_000  # answers that are kept: many paths and instances of a claim ask of the same expressions
 
 
 class TooBig(Exception):
@@ -30,6 +32,7 @@ class Vanishing(Exception):
     """A denominator is identically zero: the expression is defined nowhere."""
 
 
+@lru_cache(MEMORY)
 def is_zero(*parts: sympy.Expr) -> bool | None:
     """Whether the sum of the parts is identically zero: True, or None where it was not shown. Raises Vanishing."""
     try:
@@ -244,7 +247,7 @@ class Fractions:
         symbols = set().union(*(t.free_symbols for t in terms))
         while extra := set().union(*(flat.roots[s][1].free_symbols for s in symbols if s in flat.roots)) - symbols:
             symbols |= extra
-        ordered = sorted(symbols, key=str)
+        ordered = sorted(symbols, key=lambda s: s.name)
         self.ring = ring(ordered, sympy.QQ)[0] if ordered else ring([sympy.Dummy("none")], sympy.QQ)[0]
         self.generators = dict(zip(self.ring.symbols, self.ring.gens, strict=True))
         self.flat = flat

@@ -119,6 +119,8 @@ class Explicit:
 
     def sign(self, e: sympy.Expr) -> int:
         """The sign of a value at the point."""
+        if e.is_Rational:  # of indices, mostly; the path has no say in it
+            return (e.p > 0) - (e.p < 0)
         for change in reversed(self.shift):
             e = e.xreplace(change)
         if self.random and any(is_random(s) for s in e.free_symbols):

@@ -306,6 +306,8 @@ class _Trial:
             found = self._refuted(sides, "the right side is undefined")
             return found or (Verdict(True) if infeasible(_signs(sides)) else Verdict(None, "a side is undefined"))
         relation = self.condition.value if self.condition.op == "cmp" else "=="
+        if relation == "==" and self._zero(sides):
+            return Verdict(True)  # an identity needs no point to be tried
         refuted = self._refuted(sides, "the sides differ", relation)
         if refuted is not None:
             return refuted
@@ -319,9 +321,7 @@ class _Trial:
             if difference.is_nonnegative if relation == ">=" else relation == "<=" and difference.is_nonpositive:
                 return Verdict(True)
             return Verdict(True) if relation in (">=", "<=") and self._zero(sides) else Verdict(None, "an order")
-        if self._zero(sides) or infeasible(_signs(sides)):
-            return Verdict(True)
-        return Verdict(None, "the difference does not cancel")
+        return Verdict(True) if infeasible(_signs(sides)) else Verdict(None, "the difference does not cancel")
 
     def _zero(self, sides: Sides) -> bool:
         try:
