@@ -29,31 +29,9 @@ from derive.kernel.poly import (
     threshold,
 )
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import (
-    ANY,
-    NEG,
-    POS,
-    ZERO,
-    add_signs,
-    difference,
-    sign,
-)
+from derive.kernel.signs import ANY, NEG, POS, ZERO, add_signs, difference, sign
 from derive.kernel.wellformed import subscript_axis
-from derive.term import (
-    ONE,
-    TRUE,
-    Term,
-    both,
-    cmp,
-    delta,
-    negation,
-    num,
-    over,
-    power,
-    sub,
-    substitute,
-    where,
-)
+from derive.term import ONE, TRUE, Term, both, cmp, delta, negation, num, over, power, sub, substitute, where
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:

@@ -27,31 +27,8 @@ from derive.kernel.poly import (
     primes,
     scaled,
 )
-from derive.kernel.signs import (
-    ANY,
-    NEG,
-    POS,
-    ZERO,
-    add_signs,
-    mul_signs,
-    sign,
-)
-from derive.term import (
-    ONE,
-    TWO,
-    Term,
-    add,
-    both,
-    div,
-    fn,
-    mul,
-    neg,
-    num,
-    over,
-    power,
-    size,
-    sub,
-)
+from derive.kernel.signs import ANY, NEG, POS, ZERO, add_signs, mul_signs, sign
+from derive.term import ONE, TWO, Term, add, both, div, fn, mul, neg, num, over, power, size, sub
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal

@@ -17,23 +17,7 @@ from derive.kernel.context import Declaration
 from derive.kernel.poly import UNIT, Mono, Poly, add_to, key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, ZERO, sign
-from derive.term import (
-    ONE,
-    TRUE,
-    TWO,
-    Term,
-    add,
-    fn,
-    make,
-    mul,
-    neg,
-    num,
-    over,
-    power,
-    substitute,
-    subterms,
-    var,
-)
+from derive.term import ONE, TRUE, TWO, Term, add, fn, make, mul, neg, num, over, power, substitute, subterms, var
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal

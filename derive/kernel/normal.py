@@ -35,31 +35,9 @@ from derive.kernel.poly import (
     small,
 )
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import (
-    POS,
-    RELATION,
-    ZERO,
-    Fact,
-    difference,
-    sign,
-    split,
-)
+from derive.kernel.signs import POS, RELATION, ZERO, Fact, difference, sign, split
 from derive.kernel.wellformed import is_index
-from derive.term import (
-    FALSE,
-    ONE,
-    TRUE,
-    Term,
-    add,
-    cmp,
-    fn,
-    make,
-    num,
-    power,
-    replace_variable,
-    substitute,
-    subterms,
-)
+from derive.term import FALSE, ONE, TRUE, Term, add, cmp, fn, make, num, power, replace_variable, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 

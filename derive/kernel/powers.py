@@ -28,20 +28,8 @@ from derive.kernel.poly import (
     scaled,
     small,
 )
-from derive.kernel.signs import (
-    NEG,
-    POS,
-    mul_signs,
-    sign,
-    sign_of,
-)
-from derive.term import (
-    MINUS_ONE,
-    Term,
-    fn,
-    num,
-    power,
-)
+from derive.kernel.signs import NEG, POS, mul_signs, sign, sign_of
+from derive.term import MINUS_ONE, Term, fn, num, power
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal

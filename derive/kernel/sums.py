@@ -18,22 +18,7 @@ from derive.kernel.exponents import integral
 from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, key, leading, letter_key, magnitude, mono_key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import NEG, POS, ZERO, sign
-from derive.term import (
-    FALSE,
-    ONE,
-    TRUE,
-    Term,
-    both,
-    cmp,
-    index,
-    make,
-    num,
-    over,
-    rebuild,
-    size,
-    substitute,
-    subterms,
-)
+from derive.term import FALSE, ONE, TRUE, Term, both, cmp, index, make, num, over, rebuild, size, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
