@@ -1,7 +1,4 @@
-"""Conditions, deltas and pieces in normal form: 0-1 atoms, what they do to the other factors, and case by case.
-
-Methods of `Normal`.
-"""
+"""Conditions, deltas and pieces in normal form: 0-1 atoms, what they do to the other factors, and case by case."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from derive.kernel import sums
+from derive.kernel import powers, sums
 from derive.kernel.poly import (
     CASES,
     MAX_CASES,
@@ -18,11 +15,8 @@ from derive.kernel.poly import (
     Poly,
     add_to,
     constant,
-    joined,
     key,
-    leading,
     letter_key,
-    magnitude,
     mono_key,
     scaled,
     small,
@@ -38,161 +32,161 @@ if TYPE_CHECKING:
     from derive.kernel.normal import Normal
 
 
-def cases(self: Normal, poly: Poly) -> Term | None:
+def cases(nf: Normal, poly: Poly) -> Term | None:
     """An indicator, delta or bit on which the polynomial depends outside of other atoms; None if there are many."""
-    found = {a for m in poly for a, _ in m if a.op in CASES or (a.op == "var" and self.is_bit(a))}
+    found = {a for m in poly for a, _ in m if a.op in CASES or (a.op == "var" and nf.is_bit(a))}
     return min(found, key=key) if 0 < len(found) <= MAX_CASES else None
 
 
-def told_apart(self: Normal, poly: Poly) -> Poly | None:
+def told_apart(nf: Normal, poly: Poly) -> Poly | None:
     """The polynomial with [t = argmax f] as the product over k != t of [f(k) < f(t)], where the maximum is known to be
     attained once; None where there is no such case."""
     for atom in sorted({a for m in poly for a, _ in m if a.op == "delta"}, key=key):
         for best, t in (atom.args, atom.args[::-1]):
             if best.op != "argmax" or best.args[1] is not TRUE or len(best.bound) != 1:
                 continue
-            (k,) = sums.unused(self, best.bound, atom.letters.union(*(sums.letters_of(p) for m in poly for p in m)))
+            (k,) = sums.unused(nf, best.bound, atom.letters.union(*(sums.letters_of(p) for m in poly for p in m)))
             at_k, at_t, at_best = (substitute(best.args[0], {best.bound[0]: place}) for place in (k, t, best))
-            others = self.under(cmp("!=", k, best))
+            others = nf.under(cmp("!=", k, best))
             if others is not None and not others.compare(cmp("<", at_k, at_best)) & ~NEG:
-                lower = self.poly(over("prod", where(cmp("<", at_k, at_t), ONE, NOUGHT), k, where=cmp("!=", k, t)))
+                lower = nf.poly(over("prod", where(cmp("<", at_k, at_t), ONE, NOUGHT), k, where=cmp("!=", k, t)))
                 total: Poly = {}
                 for mono, c in poly.items():
-                    rest = self.finish(mono - {(atom, 1)})
-                    add_to(total, self.mul(rest, lower) if (atom, 1) in mono else rest, c)
+                    rest = nf.finish(mono - {(atom, 1)})
+                    add_to(total, nf.mul(rest, lower) if (atom, 1) in mono else rest, c)
                 return total
     return None
 
 
-def by_cases(self: Normal, poly: Poly, f: Callable[[Normal, Poly], Poly]) -> Poly:
+def by_cases(nf: Normal, poly: Poly, f: Callable[[Normal, Poly], Poly]) -> Poly:
     """f of a polynomial in 0-1 atoms, as the sum over their values: each value of f behind its indicator."""
-    atom = self.cases(poly)
+    atom = nf.cases(poly)
     assert atom is not None
     cells: list[tuple[Poly, dict[Term, int], Term]] = []
     if atom.op == "where" and atom.args[0].value != "<":
         u = atom.args[0].args[0]
         up, at = where(cmp(">", u, NOUGHT), ONE, NOUGHT), where(cmp("==", u, NOUGHT), ONE, NOUGHT)
         if any(a is at for m in poly for a, _ in m):
-            below = add_to(add_to({UNIT: 1}, self.poly(up), -1), self.poly(at), -1)
+            below = add_to(add_to({UNIT: 1}, nf.poly(up), -1), nf.poly(at), -1)
             cells = [
-                (self.poly(up), {up: 1, at: 0}, cmp(">", u, NOUGHT)),
-                (self.poly(at), {up: 0, at: 1}, cmp("==", u, NOUGHT)),
+                (nf.poly(up), {up: 1, at: 0}, cmp(">", u, NOUGHT)),
+                (nf.poly(at), {up: 0, at: 1}, cmp("==", u, NOUGHT)),
                 (below, {up: 0, at: 0}, cmp("<", u, NOUGHT)),
             ]
         else:
-            below = add_to({UNIT: 1}, self.poly(up), -1)
-            cells = [(self.poly(up), {up: 1}, cmp(">", u, NOUGHT)), (below, {up: 0}, cmp("<=", u, NOUGHT))]
+            below = add_to({UNIT: 1}, nf.poly(up), -1)
+            cells = [(nf.poly(up), {up: 1}, cmp(">", u, NOUGHT)), (below, {up: 0}, cmp("<=", u, NOUGHT))]
     else:
-        rest = add_to({UNIT: 1}, self.poly(atom), -1)
-        cells = [(self.poly(atom), {atom: 1}, TRUE), (rest, {atom: 0}, TRUE)]
+        rest = add_to({UNIT: 1}, nf.poly(atom), -1)
+        cells = [(nf.poly(atom), {atom: 1}, TRUE), (rest, {atom: 0}, TRUE)]
     total: Poly = {}
     for indicator, values, condition in cells:
-        here = self.under(condition)
+        here = nf.under(condition)
         if here is not None and indicator:
             part: Poly = {}
             for mono, c in poly.items():
                 if all(values.get(a, 1) for a, _ in mono):
                     add_to(part, {frozenset((a, e) for a, e in mono if a not in values): c})
-            add_to(total, self.mul(indicator, f(here, part)))
+            add_to(total, nf.mul(indicator, f(here, part)))
     return total
 
 
-def branches(self: Normal, term: Term) -> Poly:
+def branches(nf: Normal, term: Term) -> Poly:
     """`where` as [condition] * then + (1 - [condition]) * else, each part simplified where it is taken."""
     condition, then, other = term.args
-    chosen = self.condition(condition)
+    chosen = nf.condition(condition)
     value = constant(chosen)
     if value is not None:
-        return self.poly(then if value else other)
-    yes, no = self.under(condition), self.under(negation(condition))
-    total = self.mul(chosen, yes.poly(then)) if yes else {}
-    return add_to(dict(total), self.mul(add_to({UNIT: 1}, chosen, -1), no.poly(other)) if no else {})
+        return nf.poly(then if value else other)
+    yes, no = nf.under(condition), nf.under(negation(condition))
+    total = nf.mul(chosen, yes.poly(then)) if yes else {}
+    return add_to(dict(total), nf.mul(add_to({UNIT: 1}, chosen, -1), no.poly(other)) if no else {})
 
 
-def condition(self: Normal, term: Term) -> Poly:
+def condition(nf: Normal, term: Term) -> Poly:
     """The condition's indicator: 1 where it holds, else 0."""
     op, args = term.op, term.args
     if op in ("true", "false"):
         return {UNIT: 1} if op == "true" else {}
     if op == "cmp":
-        return self.comparison(term)
+        return comparison(nf, term)
     if op in ("and", "or"):
         result: Poly = {UNIT: 1}
         for a in args:
-            one = self.condition(a)
-            result = self.mul(result, one if op == "and" else add_to({UNIT: 1}, one, -1))
+            one = nf.condition(a)
+            result = nf.mul(result, one if op == "and" else add_to({UNIT: 1}, one, -1))
         return result if op == "and" else add_to({UNIT: 1}, result, -1)
     if op == "not":
-        return add_to({UNIT: 1}, self.condition(args[0]), -1)
+        return add_to({UNIT: 1}, nf.condition(args[0]), -1)
     if op == "holds":
-        return add_to({UNIT: 1}, self.zero(self.poly(args[0])), -1)
+        return add_to({UNIT: 1}, nf.zero(nf.poly(args[0])), -1)
     if op in ("all", "any"):
         inner = where(both(args[1], args[0] if op == "any" else negation(args[0])), NOUGHT, ONE)
-        none = self.poly(over("prod", inner, *term.bound))
+        none = nf.poly(over("prod", inner, *term.bound))
         return none if op == "all" else add_to({UNIT: 1}, none, -1)
     raise Rejected(f"{op} is not a condition")
 
 
-def comparison(self: Normal, term: Term) -> Poly:
+def comparison(nf: Normal, term: Term) -> Poly:
     relation = term.value
     left, right = term.args
-    indices = self.index_like(left, right)
+    indices = nf.index_like(left, right)
     if relation in ("==", "!="):
-        one = self.delta(left, right) if indices else self.zero(self.poly(difference(term)))
+        one = nf.delta(left, right) if indices else nf.zero(nf.poly(difference(term)))
         return one if relation == "==" else add_to({UNIT: 1}, one, -1)
     if relation in ("<", "<="):
         left, right = right, left
     if indices:
-        above = self.order(right, left)
-        return add_to(dict(above), self.delta(left, right)) if relation in ("<=", ">=") else above
-    gap = self.poly(sub(left, right))
-    above = self.positive(gap)
-    return add_to(dict(above), self.zero(gap)) if relation in ("<=", ">=") else above
+        above = order(nf, right, left)
+        return add_to(dict(above), nf.delta(left, right)) if relation in ("<=", ">=") else above
+    gap = nf.poly(sub(left, right))
+    above = nf.positive(gap)
+    return add_to(dict(above), nf.zero(gap)) if relation in ("<=", ">=") else above
 
 
-def delta_of(self: Normal, i: Term, j: Term) -> Poly:
-    i, j = self.subscript(i), self.subscript(j)
+def delta_of(nf: Normal, i: Term, j: Term) -> Poly:
+    i, j = nf.subscript(i), nf.subscript(j)
     if i is j:
         return {UNIT: 1}
     if i.op == "num" and j.op == "num":
         return {}
-    if "num" not in (i.op, j.op) and subscript_axis(i, self.context) != subscript_axis(j, self.context):
+    if "num" not in (i.op, j.op) and subscript_axis(i, nf.context) != subscript_axis(j, nf.context):
         raise Rejected("delta of indices of different axes")
-    for g in self.guards:
+    for g in nf.guards:
         if g.op == "cmp" and {g.args[0], g.args[1]} == {i, j} and g.value in ("!=", "<", ">"):
             return {}
-    return self.atom(self.delta_atom(i, j))
+    return nf.atom(delta_atom(i, j))
 
 
-def delta_atom(self: Normal, i: Term, j: Term) -> Term:
+def delta_atom(i: Term, j: Term) -> Term:
     return delta(*sorted((i, j), key=letter_key))
 
 
-def order(self: Normal, i: Term, j: Term) -> Poly:
+def order(nf: Normal, i: Term, j: Term) -> Poly:
     """[i < j], turned so that the letter that comes first stands at the left."""
-    i, j = self.subscript(i), self.subscript(j)
+    i, j = nf.subscript(i), nf.subscript(j)
     if i is j:
         return {}
     if i.op == "num" and j.op == "num":
         return {UNIT: 1} if i.value < j.value else {}
-    known = self.known_orders()
+    known = known_orders(nf)
     if known and not consistent([*known, (i, j, True)]):
         return {}
     if known and not consistent([*known, (j, i, False)]):
         return {UNIT: 1}
     if letter_key(i) < letter_key(j):
-        return self.atom(where(cmp("<", i, j), ONE, NOUGHT))
-    return add_to(add_to({UNIT: 1}, self.order(j, i), -1), self.delta(i, j), -1)
+        return nf.atom(where(cmp("<", i, j), ONE, NOUGHT))
+    return add_to(add_to({UNIT: 1}, order(nf, j, i), -1), nf.delta(i, j), -1)
 
 
 Order = tuple[Term, Term, bool]  # i < j, or i <= j where the third is False
 
 
-def known_orders(self: Normal) -> list[Order]:
+def known_orders(nf: Normal) -> list[Order]:
     """What the guards say of the order of indices."""
     found: list[Order] = []
-    for g in self.guards:
-        if g.op == "cmp" and g.value != "!=" and self.index_like(*g.args):
+    for g in nf.guards:
+        if g.op == "cmp" and g.value != "!=" and nf.index_like(*g.args):
             left, right = g.args if g.value in ("<", "<=", "==") else g.args[::-1]
             found.append((left, right, g.value in ("<", ">")))
             if g.value == "==":
@@ -215,119 +209,106 @@ def consistent(orders: list[Order]) -> bool:
     return not any(longest.get((i, i), False) for i in nodes)
 
 
-def positive(self: Normal, u: Poly) -> Poly:
+def positive(nf: Normal, u: Poly) -> Poly:
     """[u > 0]."""
     value = constant(u)
     if value is not None:
         return {UNIT: 1} if value > 0 else {}
-    if self.cases(u) is not None:
-        return self.by_cases(u, lambda here, part: here.positive(part))
-    signs = sign(self, self.term(u))
+    if nf.cases(u) is not None:
+        return nf.by_cases(u, lambda here, part: here.positive(part))
+    signs = sign(nf, nf.term(u))
     if signs == POS:
         return {UNIT: 1}
     if not signs & POS:
         return {}
-    pair = self.index_pair(u)
+    pair = index_pair(nf, u)
     if pair is not None:
-        return self.order(pair[1], pair[0])
-    u = self.bare(u)
+        return order(nf, pair[1], pair[0])
+    u = bare(nf, u)
     if not signs & NEG:  # u >= 0
-        return add_to({UNIT: 1}, self.zero(u), -1)
-    content, rest = self.content(u, 1)
-    if content or len(rest) == 1:
-        return self.positive_product(content, rest)
+        return add_to({UNIT: 1}, nf.zero(u), -1)
+    scale, content, rest = powers.parts(nf, u)
+    if content or rest == {UNIT: 1}:
+        return positive_product(nf, scale, content, rest)
     lead = threshold(u)
     if lead < 0:
-        return add_to(add_to({UNIT: 1}, self.positive(scaled(u, -1)), -1), self.zero(u), -1)
-    return self.atom(where(cmp(">", self.term(scaled(u, Fraction(1) / lead)), NOUGHT), ONE, NOUGHT))
+        return add_to(add_to({UNIT: 1}, nf.positive(scaled(u, -1)), -1), nf.zero(u), -1)
+    return nf.atom(where(cmp(">", nf.term(scaled(u, Fraction(1) / lead)), NOUGHT), ONE, NOUGHT))
 
 
-def positive_product(self: Normal, content: Mono, rest: Poly) -> Poly:
+def positive_product(nf: Normal, scale: int | Fraction, content: Mono, rest: Poly) -> Poly:
     """[c a b … (rest) > 0] by the signs of the factors."""
-    scale: int | Fraction = 1
-    if len(rest) == 1:
-        content, scale, rest = joined(content, rest)
-    factors = [
-        (self.poly(a) if a.op == "add" else self.atom(a), a, e) for a, e in sorted(content, key=lambda p: key(p[0]))
-    ]
+    factors = [(nf.poly(a) if a.op == "add" else nf.atom(a), a, e) for a, e in sorted(content, key=lambda p: key(p[0]))]
     if rest != {UNIT: 1}:
-        factors.append((rest, self.term(rest), 1))
+        factors.append((rest, nf.term(rest), 1))
     plus: Poly = {UNIT: 1} if scale > 0 else {}  # the indicators that the product so far is positive, negative
     minus: Poly = {UNIT: 1} if scale < 0 else {}
     for base, a, e in factors:
         if not isinstance(e, int):  # a real power: positive or 0
             whole = a if e == 1 else power(a, e if isinstance(e, Term) else num(e))
-            up, down = self.atom(where(cmp(">", whole, NOUGHT), ONE, NOUGHT)), {}
+            up, down = nf.atom(where(cmp(">", whole, NOUGHT), ONE, NOUGHT)), {}
         elif len(factors) == 1 and e == 1:
-            up = self.atom(where(cmp(">", a, NOUGHT), ONE, NOUGHT))
-            down = add_to(add_to({UNIT: 1}, up, -1), self.zero(base), -1) if scale < 0 else {}
+            up = nf.atom(where(cmp(">", a, NOUGHT), ONE, NOUGHT))
+            down = add_to(add_to({UNIT: 1}, up, -1), nf.zero(base), -1) if scale < 0 else {}
         else:
-            up, down = self.positive(base), self.positive(scaled(base, -1))
+            up, down = nf.positive(base), nf.positive(scaled(base, -1))
             if e % 2 == 0:
                 up, down = add_to(dict(up), down), {}
         plus, minus = (
-            add_to(self.mul(plus, up), self.mul(minus, down)),
-            add_to(self.mul(plus, down), self.mul(minus, up)),
+            add_to(nf.mul(plus, up), nf.mul(minus, down)),
+            add_to(nf.mul(plus, down), nf.mul(minus, up)),
         )
     return plus
 
 
-def zero(self: Normal, u: Poly) -> Poly:
+def zero(nf: Normal, u: Poly) -> Poly:
     """[u = 0]."""
     value = constant(u)
     if value is not None:
         return {} if value else {UNIT: 1}
-    if self.cases(u) is not None:
-        return self.by_cases(u, lambda here, part: here.zero(part))
-    signs = sign(self, self.term(u))
+    if nf.cases(u) is not None:
+        return nf.by_cases(u, lambda here, part: here.zero(part))
+    signs = sign(nf, nf.term(u))
     if not signs & ZERO:
         return {}
-    if signs == ZERO and self.steady:
+    if signs == ZERO and nf.steady:
         return {UNIT: 1}
-    pair = self.index_pair(u)
+    pair = index_pair(nf, u)
     if pair is not None:
-        return self.delta(*pair)
-    u = self.bare(u)
-    content, rest = self.content(u, 1)
-    if len(rest) == 1:
-        content, _, rest = joined(content, rest)
-    factors = [(a, self.poly(a) if a.op == "add" else None) for a, _ in sorted(content, key=lambda p: key(p[0]))]
+        return nf.delta(*pair)
+    u = bare(nf, u)
+    _, content, rest = powers.parts(nf, u)
+    factors = [(a, nf.poly(a) if a.op == "add" else None) for a, _ in sorted(content, key=lambda p: key(p[0]))]
     if len(rest) > 1 and not factors:
         u = scaled(u, Fraction(1) / threshold(u))
-        return self.atom(where(cmp("==", self.term(u), NOUGHT), ONE, NOUGHT))
+        return nf.atom(where(cmp("==", nf.term(u), NOUGHT), ONE, NOUGHT))
     none: Poly = {UNIT: 1}  # the indicator that no factor is 0
-    for a, inside in [*factors, *([(self.term(rest), rest)] if len(rest) > 1 else [])]:
-        if not self.certain(a):
-            one = self.zero(inside) if inside else self.atom(where(cmp("==", a, NOUGHT), ONE, NOUGHT))
-            none = self.mul(none, add_to({UNIT: 1}, one, -1))
+    for a, inside in [*factors, *([(nf.term(rest), rest)] if len(rest) > 1 else [])]:
+        if not nf.certain(a):
+            one = nf.zero(inside) if inside else nf.atom(where(cmp("==", a, NOUGHT), ONE, NOUGHT))
+            none = nf.mul(none, add_to({UNIT: 1}, one, -1))
     return add_to({UNIT: 1}, none, -1)
 
 
-def bare(self: Normal, u: Poly) -> Poly:
+def bare(nf: Normal, u: Poly) -> Poly:
     """u without positive factors; a difference of exponentials becomes that of the exponents."""
-    if len(u) == 1:
-        ((mono, c),) = u.items()
-        kept = frozenset((a, e) for a, e in mono if sign(self, a) != POS)
-        return {kept: 1 if c > 0 else -1}
-    mono, rest = self.content(u, None)
-    if len(rest) == 1:
-        mono, c, rest = joined(mono, rest)
-        return self.bare({mono: c})
-    u = rest
-    lead = magnitude(leading(u))
-    u = scaled(u, Fraction(1) / lead)
+    scale, mono, rest = powers.parts(nf, u, positive=True)
+    side = 1 if scale > 0 else -1
+    if rest == {UNIT: 1}:
+        return {frozenset((a, e) for a, e in mono if sign(nf, a) != POS): side}
+    u = scaled(rest, side)
     if len(u) == 2 and sorted(u.values()) == [-1, 1]:
         plus, minus = sorted(u, key=lambda m: -u[m])
         if all(a.op == "fn" and a.value == "exp" and not isinstance(e, Term) for a, e in plus | minus):
             gap: Poly = {}
             for mono, side in ((plus, 1), (minus, -1)):
                 for a, e in mono:
-                    add_to(gap, self.poly(a.args[0]), e * side)  # type: ignore[operator]  # numbers, as just seen
-            return self.bare(gap) if len(gap) > 1 else gap
+                    add_to(gap, nf.poly(a.args[0]), e * side)  # type: ignore[operator]  # numbers, as just seen
+            return bare(nf, gap) if len(gap) > 1 else gap
     return u
 
 
-def index_pair(self: Normal, u: Poly) -> tuple[Term, Term] | None:
+def index_pair(nf: Normal, u: Poly) -> tuple[Term, Term] | None:
     """(i, j) where u is i - j for two indices of one axis."""
     if len(u) == 2 and sorted(u.values()) == [-1, 1] and all(len(m) == 1 for m in u):
         plus, minus = sorted(u, key=lambda m: -u[m])
@@ -337,90 +318,90 @@ def index_pair(self: Normal, u: Poly) -> tuple[Term, Term] | None:
     return None
 
 
-def sided(self: Normal, u: Poly) -> Poly:
+def sided(nf: Normal, u: Poly) -> Poly:
     """sign(u)."""
-    return add_to(dict(self.positive(u)), self.positive(scaled(u, -1)), -1)
+    return add_to(dict(nf.positive(u)), nf.positive(scaled(u, -1)), -1)
 
 
-def case_laws(self: Normal, mono: Mono, cases: list[Term]) -> Poly | None:
+def case_laws(nf: Normal, mono: Mono, cases: list[Term]) -> Poly | None:
     """What deltas and indicators do to the other factors of a monomial; None where nothing is to be done."""
     for a in cases:
         rest = frozenset(mono - {(a, 1)})
         law = LAWS.get("delta" if a.op == "delta" else a.args[0].value)
-        result = law and law(self, a, rest, [b for b in cases if b is not a])
+        result = law and law(nf, a, rest, [b for b in cases if b is not a])
         if result is not None:
             return result
     return None
 
 
-def delta_law(self: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
+def delta_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
     """delta(i, j) f(j) is delta(i, j) f(i); an entry of an index array gives way to a letter."""
     old, new = a.args[::-1] if a.args[1].op == "index" else a.args
     if new.op == "var" or old.op == "var":
         old, new = (new, old) if new.op == "var" else (old, new)
         if new.op != "index" or not any(old in sums.atoms_inside(b) for b, _ in rest):
             return None
-        return self.mul(self.atom(a), self.exchanged(rest, old, new))
+        return nf.mul(nf.atom(a), exchanged(nf, rest, old, new))
     if old.op != "index" or old in new.letters or not any(old in sums.letters_of(p) for p in rest):
         return None
-    return self.mul(self.atom(a), self.rename_mono(rest, {old: new}))
+    return nf.mul(nf.atom(a), nf.rename_mono(rest, {old: new}))
 
 
-def exchanged(self: Normal, mono: Mono, old: Term, new: Term) -> Poly:
+def exchanged(nf: Normal, mono: Mono, old: Term, new: Term) -> Poly:
     """The monomial with an entry, written exactly so, replaced by an equal term."""
     result: Poly = {UNIT: 1}
     for b, e in mono:
-        exponent = self.poly(sums.swap_entry(e, old, new)) if isinstance(e, Term) else {UNIT: e}
-        result = self.mul(result, self.power(self.poly(sums.swap_entry(b, old, new)), exponent))
+        exponent = nf.poly(sums.swap_entry(e, old, new)) if isinstance(e, Term) else {UNIT: e}
+        result = nf.mul(result, nf.power(nf.poly(sums.swap_entry(b, old, new)), exponent))
     return result
 
 
-def positive_law(self: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
+def positive_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
     """[u > 0] with another condition that excludes or implies it."""
     u = a.args[0].args[0]
     for b in others:
         if b.op == "where":
-            if self.excludes(u, b.args[0]):
+            if excludes(nf, u, b.args[0]):
                 return {}
-            if self.implies(b.args[0], u):
-                return self.finish(rest)
-            if self.covers(u, b.args[0]):  # one of the two holds: u + c v > 0
-                either = add_to(add_to({UNIT: -1}, self.atom(a)), self.atom(b))
-                return self.mul(self.finish(frozenset(rest - {(b, 1)})), either)
+            if implies(nf, b.args[0], u):
+                return nf.finish(rest)
+            if covers(nf, u, b.args[0]):  # one of the two holds: u + c v > 0
+                either = add_to(add_to({UNIT: -1}, nf.atom(a)), nf.atom(b))
+                return nf.mul(nf.finish(frozenset(rest - {(b, 1)})), either)
     return None
 
 
-def zero_law(self: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
+def zero_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
     """[u = 0] f is [u = 0] f at u = 0. Under a derivative only what needs no look at f."""
     u = a.args[0].args[0]
     for b in others:
         if b.op == "where" and b.args[0].value in (">", "=="):
-            signs = self.where_zero(u, b.args[0].args[0])
+            signs = where_zero(nf, u, b.args[0].args[0])
             wanted = POS if b.args[0].value == ">" else ZERO
             if not signs & wanted:
                 return {}
             if signs == wanted:
-                return self.finish(frozenset(rest | {(a, 1)}) - {(b, 1)})
-    if not self.steady:
+                return nf.finish(frozenset(rest | {(a, 1)}) - {(b, 1)})
+    if not nf.steady:
         return None
     if any(b is u for b, _ in rest):
         return {}
-    entry = self.solved(u)
+    entry = solved(nf, u)
     if entry is not None:
         seen = any(entry[0] in sums.atoms_inside(b) for b, _ in rest)
-        return self.mul(self.atom(a), self.exchanged(rest, *entry)) if seen else None
+        return nf.mul(nf.atom(a), exchanged(nf, rest, *entry)) if seen else None
     return None
 
 
-def where_zero(self: Normal, u: Term, v: Term) -> int:
+def where_zero(nf: Normal, u: Term, v: Term) -> int:
     """The signs of v where u = 0: those of v - c u for the factors c that cancel a term."""
-    first, second = self.poly(u), self.poly(v)
+    first, second = nf.poly(u), nf.poly(v)
     result = ANY
     for mono in sorted(set(first) & set(second), key=mono_key):
         if mono:
             signs = ZERO
             for m, value in add_to(dict(second), first, -Fraction(second[mono]) / first[mono]).items():
-                signs = add_signs(signs, self.mono_sign(m, value))
+                signs = add_signs(signs, nf.mono_sign(m, value))
             result &= signs
     return result
 
@@ -432,50 +413,50 @@ LAWS: dict[str, Callable[[Normal, Term, Mono, list[Term]], Poly | None]] = {
 }
 
 
-def excludes(self: Normal, u: Term, other: Term) -> bool:
+def excludes(nf: Normal, u: Term, other: Term) -> bool:
     """Whether u > 0 and the other condition, v > 0, cannot hold together: u + c v <= 0 for some c > 0."""
-    return other.value == ">" and any(not s & POS for s in self.combined(u, other.args[0], 1))
+    return other.value == ">" and any(not s & POS for s in combined(nf, u, other.args[0], 1))
 
 
-def implies(self: Normal, other: Term, u: Term) -> bool:
+def implies(nf: Normal, other: Term, u: Term) -> bool:
     """Whether v > 0 makes u > 0: u - c v >= 0 for some c > 0."""
-    return other.value == ">" and any(not s & NEG for s in self.combined(u, other.args[0], -1))
+    return other.value == ">" and any(not s & NEG for s in combined(nf, u, other.args[0], -1))
 
 
-def covers(self: Normal, u: Term, other: Term) -> bool:
+def covers(nf: Normal, u: Term, other: Term) -> bool:
     """Whether u > 0 or the other condition, v > 0, must hold: u + c v > 0 for some c > 0."""
-    return other.value == ">" and any(s == POS for s in self.combined(u, other.args[0], 1))
+    return other.value == ">" and any(s == POS for s in combined(nf, u, other.args[0], 1))
 
 
-def combined(self: Normal, u: Term, v: Term, side: int) -> list[int]:
+def combined(nf: Normal, u: Term, v: Term, side: int) -> list[int]:
     """The signs of u + side * c * v for the factors c > 0 that cancel a term."""
-    first, second = self.poly(u), self.poly(v)
+    first, second = nf.poly(u), nf.poly(v)
     found = []
     for mono in sorted(set(first) & set(second), key=mono_key):
         c = -Fraction(first[mono]) / second[mono] * side
         if c > 0 and mono:
             signs = ZERO
             for m, value in add_to(dict(first), second, c * side).items():
-                signs = add_signs(signs, self.mono_sign(m, value))
+                signs = add_signs(signs, nf.mono_sign(m, value))
             found.append(signs)
     return found
 
 
-def solved(self: Normal, u: Term) -> tuple[Term, Term] | None:
+def solved(nf: Normal, u: Term) -> tuple[Term, Term] | None:
     """An entry and the term it equals where u is 0: u = c * entry + rest, the entry not in the rest."""
-    poly = self.poly(u)
+    poly = nf.poly(u)
     for mono in sorted(poly, key=mono_key):
         if len(mono) == 1:
             ((a, e),) = mono
-            if e == 1 and a.op == "var" and not self.is_bit(a):
+            if e == 1 and a.op == "var" and not nf.is_bit(a):
                 rest = {m: -Fraction(c) / poly[mono] for m, c in poly.items() if m is not mono}
                 if not any(a in sums.atoms_inside(b) for m in rest for b, _ in m):
-                    return a, self.term({m: small(c) for m, c in rest.items()})
+                    return a, nf.term({m: small(c) for m, c in rest.items()})
     return None
 
 
-def is_bit(self: Normal, atom: Term) -> bool:
-    declaration = self.context.declarations.get(atom.value)
-    if declaration is None or atom.value in self.loose:
+def is_bit(nf: Normal, atom: Term) -> bool:
+    declaration = nf.context.declarations.get(atom.value)
+    if declaration is None or atom.value in nf.loose:
         return False
     return declaration.kind == "bit" or bool(declaration.law and declaration.law.family == "bernoulli")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from derive.kernel import powers
 from derive.kernel.poly import (
     INDICES,
     UNIT,
@@ -18,7 +19,6 @@ from derive.kernel.poly import (
     Poly,
     add_to,
     constant,
-    joined,
     key,
     leading,
     magnitude,
@@ -78,15 +78,10 @@ def spread(nf: Normal, a: Term, exponent: Poly) -> Poly:
 
 def integer_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
     """base^exponent for an exponent that is an integer but no number: a product to the power is that of the powers."""
-    content, rest = nf.content(base, 1)
-    if len(rest) == 1:
-        content, scale, rest = joined(content, rest)
-    else:
-        scale = leading(rest)
-        rest = scaled(rest, Fraction(1) / scale)
-        if sign(nf, nf.term(rest)) == NEG:
-            scale, rest = -scale, scaled(rest, -1)
-    result = nf.number_power(Fraction(magnitude(scale)), exponent)
+    scale, content, rest = powers.parts(nf, base)
+    if len(rest) > 1 and sign(nf, nf.term(rest)) == NEG:
+        scale, rest = -scale, scaled(rest, -1)
+    result = powers.number_power(nf, Fraction(magnitude(scale)), exponent)
     if scale < 0:
         result = nf.mul(result, _integer_atom(nf, MINUS_ONE, exponent))
     for a, x in sorted(content, key=lambda p: key(p[0])):
@@ -138,34 +133,28 @@ def _least(nf: Normal, mono: Mono) -> int:
 def real_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
     """base^exponent for an exponent that may be no integer: factors of known sign and even powers come out."""
     e = constant(exponent)
-    content, rest = nf.content(base, 1)
-    scale: int | Fraction = 1
-    if len(rest) == 1:
-        content, scale, rest = joined(content, rest)
+    scale, content, rest = powers.parts(nf, base)
     result: Poly = {UNIT: 1}
     left: list[tuple[Term, Exponent]] = []
     for a, x in sorted(content, key=lambda p: key(p[0])):
         signs = sign(nf, a)
         if signs == POS or (not signs & NEG and e is not None and not isinstance(x, Term) and x > 0):
-            result = nf.mul(result, nf.one_power(a, x, exponent))
+            result = nf.mul(result, powers.one_power(nf, a, x, exponent))
         else:
             left.append((a, x))
     known = POS | ZERO if e is not None else POS
     if len(rest) > 1:
         found = square_root(nf, rest)
-        if found is not None and found[0] > 0:
+        if found is not None and scale * found[0] > 0:
             result = nf.mul(result, _root_of_square(nf, found[1], exponent))
             scale, rest = scale * found[0], {UNIT: 1}
-        else:
-            lead = magnitude(leading(rest)) * (1 if scale > 0 else -1)
-            rest, scale = scaled(rest, Fraction(1) / lead), scale * lead
-    result = nf.mul(result, nf.number_power(Fraction(magnitude(scale)), exponent))
+    result = nf.mul(result, powers.number_power(nf, Fraction(magnitude(scale)), exponent))
     whole = scaled(nf.mul(rest, {frozenset(left): 1}), 1 if scale > 0 else -1)
     if whole == {UNIT: 1}:
         return result
     atom = nf.term(whole)
     if not sign(nf, atom) & ~known and (len(whole) > 1 or (len(left) == 1 and left[0][1] == 1 and scale > 0)):
-        return nf.mul(result, nf.one_power(atom, 1, exponent))
+        return nf.mul(result, powers.one_power(nf, atom, 1, exponent))
     return nf.mul(result, opaque(nf, whole, exponent))
 
 
@@ -176,7 +165,7 @@ def _root_of_square(nf: Normal, u: Poly, exponent: Poly) -> Poly:
     if isinstance(value, int):
         flat = nf.power(u, {UNIT: value})
         return flat if value % 2 == 0 else nf.mul(flat, nf.sided(u))
-    return nf.absolute_power(nf.term(u), total)
+    return powers.absolute_power(nf, nf.term(u), total)
 
 
 def square_root(nf: Normal, poly: Poly) -> tuple[int | Fraction, Poly] | None:

@@ -1,7 +1,4 @@
-"""Functions in normal form: each in terms of exp, log and a few others.
-
-Methods of `Normal`.
-"""
+"""Functions in normal form: each in terms of exp, log and a few others."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-from derive.kernel import cases, special
+from derive.kernel import cases, powers, special
 from derive.kernel.poly import (
     CASES,
     UNIT,
@@ -20,7 +17,6 @@ from derive.kernel.poly import (
     Poly,
     add_to,
     constant,
-    joined,
     key,
     leading,
     magnitude,
@@ -59,144 +55,142 @@ PIECES: dict[str, Callable[[Normal, Poly], Poly]] = {
 }
 
 
-def function(self: Normal, term: Term) -> Poly:
+def function(nf: Normal, term: Term) -> Poly:
     name, args = term.value, term.args
     if name == "sqrt":
-        return self.factored(term)
+        return nf.factored(term)
     if name == "log":
-        return self.log(args[0])
+        return log(nf, args[0])
     if name in UNFOLD:
-        return self.poly(UNFOLD[name](*args))
+        return nf.poly(UNFOLD[name](*args))
     if name in PIECES:
-        u = self.poly(args[0] if len(args) == 1 else sub(*args))
-        signs = sign(self, self.term(u))
+        u = nf.poly(args[0] if len(args) == 1 else sub(*args))
+        signs = sign(nf, nf.term(u))
         if name != "sign" and not (signs & NEG and signs & POS):  # one of the pieces
             upper = not signs & NEG if name != "min" else not signs & POS
             if name in ("max", "min"):
-                return self.poly(args[0 if upper else 1])
+                return nf.poly(args[0 if upper else 1])
             return u if upper else scaled(u, -1) if name == "abs" else {}
-        value = self.mul(PIECES[name](self, u), u if name != "sign" else {UNIT: 1})
-        return value if len(args) == 1 else add_to(dict(value), self.poly(args[1]))
+        value = nf.mul(PIECES[name](nf, u), u if name != "sign" else {UNIT: 1})
+        return value if len(args) == 1 else add_to(dict(value), nf.poly(args[1]))
     if name == "exp":
-        return self.exp(self.poly(args[0]))
-    u = self.poly(args[0])
-    if self.cases(u) is not None:
-        return self.by_cases(u, lambda here, part: here.poly(fn(name, here.term(part))))
+        return nf.exp(nf.poly(args[0]))
+    u = nf.poly(args[0])
+    if nf.cases(u) is not None:
+        return nf.by_cases(u, lambda here, part: here.poly(fn(name, here.term(part))))
     if name in ("sin", "cos"):
-        return special.circular(self, name, u)
+        return special.circular(nf, name, u)
     if name == "atan":
-        return special.arctangent(self, u)
+        return special.arctangent(nf, u)
     if name in ("lgamma", "digamma", "trigamma"):
-        return special.gamma(self, name, u)
+        return special.gamma(nf, name, u)
     if name == "erf" and (not u or leading(u) < 0):
-        return scaled(self.poly(fn(name, self.term(scaled(u, -1)))), -1) if u else {}
-    return self.atom(fn(name, self.term(u)))
+        return scaled(nf.poly(fn(name, nf.term(scaled(u, -1)))), -1) if u else {}
+    return nf.atom(fn(name, nf.term(u)))
 
 
-def exp(self: Normal, u: Poly) -> Poly:
+def exp(nf: Normal, u: Poly) -> Poly:
     """e^u as a product over the terms of u."""
-    if self.cases(u) is not None:
-        return self.by_cases(u, lambda here, part: here.exp(part))
+    if nf.cases(u) is not None:
+        return nf.by_cases(u, lambda here, part: here.exp(part))
     result: Poly = {UNIT: 1}
     factors: dict[Term, Exponent] = {}
     for mono, c in u.items():
         logs = [a for a, e in mono if a.op == "fn" and a.value == "log"]
-        if len(logs) == 1 and (logs[0], 1) in mono and sign(self, logs[0].args[0]) == POS:
-            result = self.mul(result, self.power(self.poly(logs[0].args[0]), {mono - {(logs[0], 1)}: c}))
+        if len(logs) == 1 and (logs[0], 1) in mono and sign(nf, logs[0].args[0]) == POS:
+            result = nf.mul(result, nf.power(nf.poly(logs[0].args[0]), {mono - {(logs[0], 1)}: c}))
             continue
-        found = None if logs else _product(self, mono)
+        found = None if logs else _product(nf, mono)
         if found is not None:
-            result = self.mul(result, self.power(found[0], {found[1]: c}))
+            result = nf.mul(result, nf.power(found[0], {found[1]: c}))
             continue
-        factors[fn("exp", self.term({mono: 1}))] = c
-    return self.mul(result, {frozenset(factors.items()): 1})
+        factors[fn("exp", nf.term({mono: 1}))] = c
+    return nf.mul(result, {frozenset(factors.items()): 1})
 
 
-def _product(self: Normal, mono: Mono) -> tuple[Poly, Mono] | None:
+def _product(nf: Normal, mono: Mono) -> tuple[Poly, Mono] | None:
     """For a sum of c_k log u_k with u_k > 0, times what is free of k: the product of u_k^c_k, and the rest."""
     for a, e in mono:
         if a.op != "sum" or e != 1:
             continue
         factors = a.args[0].args if a.args[0].op == "mul" else (a.args[0],)
         logs = [t for t in factors if t.op == "fn" and t.value == "log"]
-        if len(logs) != 1 or sign(self, logs[0].args[0]) != POS or any(t.op == "delta" for t in factors):
+        if len(logs) != 1 or sign(nf, logs[0].args[0]) != POS or any(t.op == "delta" for t in factors):
             continue
         tests = [t.args[0] for t in factors if t.op == "where"]
         weight = mul(*(t for t in factors if t is not logs[0] and t.op != "where"))
         each = over("prod", power(logs[0].args[0], weight), *a.bound, where=both(*tests))
-        return self.poly(each), mono - {(a, e)}
+        return nf.poly(each), mono - {(a, e)}
     return None
 
 
-def log(self: Normal, term: Term) -> Poly:
+def log(nf: Normal, term: Term) -> Poly:
     """The logarithm of a product as a sum of logarithms where each factor is positive, or there is one."""
     parts: list[tuple[Poly, Poly, Term]] = []
-    self.factors(term, {UNIT: 1}, parts)
+    nf.factors(term, {UNIT: 1}, parts)
     total: Poly = {}
     for base, e, source in parts:
-        signs = sign(self, source) & sign(self, self.term(base))
+        signs = sign(nf, source) & sign(nf, nf.term(base))
         k, alone = constant(e), len(parts) == 1
         if source.op == "fn" and source.value == "abs" or (isinstance(k, int) and k % 2 == 0 and signs != POS):
-            one = log_abs(self, base) if alone or not signs & ZERO else None
+            one = log_abs(nf, base) if alone or not signs & ZERO else None
         else:  # a power of a negative base stays whole
-            one = self.log_of(base) if signs == POS or (alone and (isinstance(k, int) or not signs & NEG)) else None
+            one = nf.log_of(base) if signs == POS or (alone and (isinstance(k, int) or not signs & NEG)) else None
         if one is None:  # where that factor is not positive, the others would be left over
-            return self.log_of(self.poly(term))
-        add_to(total, self.mul(e, one))
+            return nf.log_of(nf.poly(term))
+        add_to(total, nf.mul(e, one))
     return total
 
 
-def log_of(self: Normal, u: Poly) -> Poly:
+def log_of(nf: Normal, u: Poly) -> Poly:
     """log u, its factors taken apart where each is positive, or there is one."""
-    if self.cases(u) is not None:
-        return self.by_cases(u, lambda here, part: here.log_of(part))
-    content, rest = self.content(u, 1) if u else (UNIT, u)
-    scale: int | Fraction = 1
-    if len(rest) == 1:
-        content, scale, rest = joined(content, rest)
-    elif rest:
-        scale = magnitude(leading(rest))
-        rest = scaled(rest, Fraction(1) / scale)
+    if nf.cases(u) is not None:
+        return nf.by_cases(u, lambda here, part: here.log_of(part))
+    if not u:  # the logarithm of what is not positive
+        return {}
+    scale, content, rest = powers.parts(nf, u)
     parts: list[tuple[Term, Exponent]] = sorted(content, key=lambda p: key(p[0]))
-    parts += [(self.term(rest), 1)] if len(rest) > 1 else []
+    if len(rest) > 1:
+        parts.append((nf.term(scaled(rest, 1 if scale > 0 else -1)), 1))
+        scale = magnitude(scale)
     alone = len(parts) == 1 and scale == 1
     total: Poly = {}
     for a, x in parts:
-        signs = sign(self, a)
+        signs = sign(nf, a)
         if signs != POS and isinstance(x, int) and x % 2 == 0 and (alone or not signs & ZERO):
-            one = log_abs(self, self.poly(a))
+            one = log_abs(nf, nf.poly(a))
         elif signs == POS or (alone and not (signs & NEG and isinstance(x, Term))):
-            one = _log_atom(self, a)
+            one = _log_atom(nf, a)
         else:  # where a factor is not positive, the others would be left over
-            return self.atom(fn("log", self.term(u)))
-        add_to(total, self.mul(self.poly(x) if isinstance(x, Term) else {UNIT: x}, one))
-    if not u or scale < 0:  # the logarithm of what is not positive
+            return nf.atom(fn("log", nf.term(u)))
+        add_to(total, nf.mul(nf.poly(x) if isinstance(x, Term) else {UNIT: x}, one))
+    if scale < 0:
         return {}
-    return _add_log_number(self, total, Fraction(scale))
+    return _add_log_number(nf, total, Fraction(scale))
 
 
-def _log_atom(self: Normal, a: Term) -> Poly:
+def _log_atom(nf: Normal, a: Term) -> Poly:
     """The logarithm of an atom: that of a power, where its base may be negative, is kept."""
     if a.op == "fn" and a.value == "exp":
-        return self.poly(a.args[0])
-    if a.op == "prod" and sign(self, a.args[0]) == POS:
-        return self.poly(over("sum", fn("log", a.args[0]), *a.bound, where=a.args[1]))
-    return self.atom(fn("log", a))
+        return nf.poly(a.args[0])
+    if a.op == "prod" and sign(nf, a.args[0]) == POS:
+        return nf.poly(over("sum", fn("log", a.args[0]), *a.bound, where=a.args[1]))
+    return nf.atom(fn("log", a))
 
 
-def log_abs(self: Normal, u: Poly) -> Poly:
+def log_abs(nf: Normal, u: Poly) -> Poly:
     """log |u|."""
-    signs = sign(self, self.term(u))
+    signs = sign(nf, nf.term(u))
     if signs in (POS, NEG):
-        return self.log_of(scaled(u, 1 if signs == POS else -1))
-    return self.atom(fn("log", fn("abs", self.term(u if not u or leading(u) > 0 else scaled(u, -1)))))
+        return nf.log_of(scaled(u, 1 if signs == POS else -1))
+    return nf.atom(fn("log", fn("abs", nf.term(u if not u or leading(u) > 0 else scaled(u, -1)))))
 
 
-def _add_log_number(self: Normal, total: Poly, value: Fraction) -> Poly:
+def _add_log_number(nf: Normal, total: Poly, value: Fraction) -> Poly:
     """total + log value, with one atom for each prime."""
     for part, times in ((value.numerator, 1), (value.denominator, -1)):
         for p in primes(part):
-            add_to(total, self.atom(fn("log", num(p))), times)
+            add_to(total, nf.atom(fn("log", num(p))), times)
     return total
 
 
@@ -212,14 +206,14 @@ def bounded(nf: Normal, term: Term) -> int:
         gap = _exponents_gap(nf, poly)
         if gap is not None:
             return sign(nf, gap)
-        pair = nf.index_pair(poly)
+        pair = cases.index_pair(nf, poly)
         if pair is not None:
-            cells = ((NEG, nf.order(*pair)), (ZERO, nf.delta(*pair)), (POS, nf.order(*pair[::-1])))
+            cells = ((NEG, cases.order(nf, *pair)), (ZERO, nf.delta(*pair)), (POS, cases.order(nf, *pair[::-1])))
             return sum(s for s, chance in cells if chance)
         rest = _rest_of_sum(nf, poly)
         if rest != ANY:
             return rest
-    content, inside = nf.content(poly, None)
+    content, inside = nf.content(poly, positive=True)
     if content:
         return sign(nf, nf.term(inside))
     return _by_ranges(nf, poly) & _by_discriminant(nf, poly)

@@ -97,7 +97,7 @@ class Normal:
         if new not in self.inner:
             dead = any(constant(self.condition(g)) == 0 for g in new)
             made = None if dead else self.child(new)
-            self.inner[new] = made if made is not None and by_case.consistent(made.known_orders()) else None
+            self.inner[new] = made if made is not None and by_case.consistent(by_case.known_orders(made)) else None
         return self.inner[new]
 
     def child(self, guards: tuple[Term, ...]) -> Normal:
@@ -212,7 +212,7 @@ class Normal:
             return not poly
         if self.zero_by_cases(poly, depth):
             return True
-        apart = self.told_apart(poly)
+        apart = by_case.told_apart(self, poly)
         return apart is not None and self.is_zero(apart, depth - 1)
 
     def zero_by_cases(self, poly: Poly, depth: int) -> bool:
@@ -240,7 +240,7 @@ class Normal:
                 if old.op != "index" or old in new.letters:
                     new, old = old, new
                 term = substitute(term, {old: new})
-            elif cell.value == "==" and (entry := self.solved(cell.args[0])) is not None:
+            elif cell.value == "==" and (entry := by_case.solved(self, cell.args[0])) is not None:
                 term = sums.swap_entry(term, *entry)
             if here.contradicted():
                 continue
@@ -479,7 +479,7 @@ class Normal:
                 return result
             elif a.op == "add" and isinstance(e, Term) and (whole := self.whole_part(e)) > 0:
                 left = self.poly(add(e, num(-whole)))
-                result = self.finish(frozenset(mono - {(a, e)} | {(a, self.as_exponent(left))}))
+                result = self.finish(frozenset(mono - {(a, e)} | {(a, powers.as_exponent(self, left))}))
                 for _ in range(whole):
                     result = self.mul(result, self.poly(a))
                 return result
@@ -500,10 +500,10 @@ class Normal:
                     return self.mul(self.finish(frozenset(mono - {(a, e)})), flat)
         cases = [a for a, _ in mono if a.op in CASES]
         if cases:
-            reduced = self.case_laws(mono, sorted(cases, key=key))
+            reduced = by_case.case_laws(self, mono, sorted(cases, key=key))
             if reduced is not None:
                 return reduced
-        return self.reduce(mono)
+        return powers.reduce(self, mono)
 
     def whole_part(self, exponent: Term) -> int:
         """The integer part of the number in a symbolic exponent."""
@@ -532,49 +532,20 @@ class Normal:
     compare = known.compare
     kind_sign = known.kind_sign
     factors = powers.factors
-    power_of_product = powers.power_of_product
     factored = powers.factored
     same_factors = powers.same_factors
-    absolute_power = powers.absolute_power
-    as_exponent = powers.as_exponent
     power = powers.to_power
-    opaque_power = powers.opaque_power
-    one_power = powers.one_power
-    times_exponent = powers.times_exponent
-    number_power = powers.number_power
     content = powers.content
     mono_sign = powers.mono_sign
-    lead = powers.lead
-    _lead = powers._lead
-    tail = powers.tail
-    reduce = powers.reduce
-    lowered = powers.lowered
-    told_apart = by_case.told_apart
     cases = by_case.cases
     by_cases = by_case.by_cases
     branches = by_case.branches
     condition = by_case.condition
-    comparison = by_case.comparison
     delta = by_case.delta_of
-    delta_atom = by_case.delta_atom
-    order = by_case.order
-    known_orders = by_case.known_orders
     positive = by_case.positive
-    positive_product = by_case.positive_product
     zero = by_case.zero
-    bare = by_case.bare
-    index_pair = by_case.index_pair
     sided = by_case.sided
-    case_laws = by_case.case_laws
-    exchanged = by_case.exchanged
-    where_zero = by_case.where_zero
-    excludes = by_case.excludes
-    covers = by_case.covers
-    implies = by_case.implies
-    combined = by_case.combined
-    solved = by_case.solved
     is_bit = by_case.is_bit
     function = functions.function
     exp = functions.exp
-    log = functions.log
     log_of = functions.log_of

@@ -120,19 +120,6 @@ def primes(value: int) -> list[int]:
     return result + [value] * (value > 1)
 
 
-def joined(content: Mono, rest: Poly) -> tuple[Mono, int | Fraction, Poly]:
-    """The monomial content * rest, for a rest of one term, with its coefficient, not multiplied out."""
-    ((mono, c),) = rest.items()
-    merged = dict(content)
-    for a, e in mono:
-        total = merged.get(a, 0) + e if not isinstance(e, Term) else e  # type: ignore[operator]
-        if isinstance(total, Term) or total:
-            merged[a] = total
-        else:
-            del merged[a]
-    return frozenset(merged.items()), c, {UNIT: 1}
-
-
 def reversed_key(digest: tuple[str, str]) -> tuple[int, ...]:
     """A key that puts the largest digest first."""
     return tuple(-ord(c) for part in digest for c in part)
