@@ -37,7 +37,7 @@ from derive.kernel.poly import (
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import POS, RELATION, ZERO, Fact, difference, sign, split
 from derive.kernel.wellformed import is_index
-from derive.term import FALSE, ONE, TRUE, Term, add, cmp, fn, make, num, power, replace_variable, substitute, subterms
+from derive.term import FALSE, ONE, Term, add, cmp, fn, make, num, power, replace_variable, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 
@@ -382,7 +382,7 @@ class Normal:
     def quantified(self, term: Term, close: Callable[[Normal, tuple[Term, ...], Poly, Term], Poly]) -> Poly:
         """The body under its filter, brought to normal form with letters that nothing outside uses, then closed."""
         letters, body, filter_ = sums.opened(self, term)
-        here = self if filter_ is TRUE else self.under(filter_)
+        here = self.under(filter_)
         # What was simplified under the filter stays right where the filter is not 0.
         return close(self, letters, here.poly(body) if here else {}, filter_ if here else FALSE)
 

@@ -2,20 +2,17 @@
 
 A sum atom holds one connected component: factors that share bound letters. Its letters are named after its height, so
 that substitution never captures and inner binders are never renumbered. Which of several letters comes first is found
-by colouring and, inside a colour, by trying; a bad choice misses an equality and cannot make one.
+by colouring; a bad choice misses an equality and cannot make one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
-from itertools import islice, permutations
-from itertools import product as cartesian
 from math import comb
 from typing import TYPE_CHECKING
 
 from derive.kernel.exponents import integral
-from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, key, leading, letter_key, magnitude, mono_key, scaled
+from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, key, leading, letter_key, magnitude, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import NEG, POS, ZERO, sign
 from derive.term import FALSE, ONE, TRUE, Term, both, cmp, index, make, num, over, rebuild, size, substitute, subterms
@@ -24,7 +21,6 @@ from derive.term import ZERO as NOUGHT
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
 
-MAX_LABELLINGS = 150
 MAX_POWER = 6  # of a letter that is summed in closed form
 MAX_DEPTH = 60  # of sums opened inside sums
 
@@ -144,37 +140,20 @@ def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
         if short is not None:
             return short
     level = level_above(nf, *(t for pair in mono for t in pair if isinstance(t, Term)))
-    best: tuple[tuple[object, ...], Mono, tuple[Term, ...]] | None = None
-    values: set[int | Fraction] = set()
-    fallback: tuple[Poly, tuple[Term, ...]] | None = None
-    for order in islice(_labellings(nf, letters, mono), MAX_LABELLINGS):
-        new = tuple(index(f"${level}.{p}", k.value[1]) for p, k in enumerate(order))
-        poly = nf.rename_mono(mono, dict(zip(order, new, strict=True)))
-        if not poly:
+    order, twins = _labelling(nf, letters, mono)
+    new = tuple(index(f"${level}.{p}", k.value[1]) for p, k in enumerate(order))
+    naming = dict(zip(order, new, strict=True))
+    poly = nf.rename_mono(mono, naming)
+    if twins is not None:
+        i, j = twins
+        if nf.rename_mono(mono, naming | {i: naming[j], j: naming[i]}) == scaled(poly, -1):  # the sum is minus itself
             return {}
-        if len(poly) > 1:
-            fallback = fallback or (poly, new)
-            continue
-        ((m, c),) = poly.items()
-        rank = mono_key(m)
-        if best is None or rank < best[0]:
-            best, values = (rank, m, new), {c}
-        elif m == best[1]:
-            values.add(c)
-    if best is not None:
-        if len(values) > 1:  # a renaming turns the sum into its own negative
-            return {}
-        (c,) = values
-        if not connected(best[1], frozenset(best[2])):  # the renaming brought a delta
-            return scaled(_again(nf, best[2], best[1]), c)
-        return {frozenset({(make("sum", (nf.term({best[1]: 1}), TRUE), None, best[2]), 1)}): c}
-    assert fallback is not None
     total: Poly = {}
-    for m, c in fallback[0].items():
-        if connected(m, frozenset(fallback[1])):
-            add_to(total, {frozenset({(make("sum", (nf.term({m: 1}), TRUE), None, fallback[1]), 1)}): c})
-        else:
-            add_to(total, _again(nf, fallback[1], m), c)
+    for m, c in poly.items():
+        if connected(m, frozenset(new)):
+            add_to(total, {frozenset({(make("sum", (nf.term({m: 1}), TRUE), None, new), 1)}): c})
+        else:  # the renaming brought a delta
+            add_to(total, _again(nf, new, m), c)
     return total
 
 
@@ -251,12 +230,14 @@ def power_sum(nf: Normal, end: Poly, degree: int) -> Poly:
     return rows[degree]
 
 
-def _labellings(nf: Normal, letters: frozenset[Term], mono: Mono) -> Iterator[tuple[Term, ...]]:
-    """Orders of the letters, those told apart by colour refinement in the order of their colours."""
+def _labelling(nf: Normal, letters: frozenset[Term], mono: Mono) -> tuple[tuple[Term, ...], tuple[Term, Term] | None]:
+    """The letters in an order that does not depend on their names, and two between which their names decided.
+
+    Letters are told apart by colour refinement; of those that share a colour one is put first, and the rest refined.
+    """
     start = sorted(letters, key=lambda k: k.value[0])
     if len(start) == 1:
-        yield tuple(start)
-        return
+        return tuple(start), None
     # Where sums over an order stand inside, the left letter of [i < j] comes first, so that renaming does not turn it
     # round: turned, it would bring back the inner sums without end. Elsewhere the other factors decide.
     orders = [a.args[0].args for a, _ in mono if a.op == "where" and a.args[0].value == "<"]
@@ -264,21 +245,29 @@ def _labellings(nf: Normal, letters: frozenset[Term], mono: Mono) -> Iterator[tu
         orders = []
     place = {k: sum(b is k for _, b in orders) - sum(a is k for a, _ in orders) for k in start}
     colours = {k: f"{place[k] + 500:03d}{k.value[1]}" for k in start}
-    for _ in range(3):
-        marks: dict[Term, list[str]] = {k: [] for k in start}
-        for a, e in mono:
-            text = f"{_coloured(nf, a, colours, None)}^{e if not isinstance(e, Term) else key(e)[0]}"
-            for k in letters & letters_of((a, e)):
-                marks[k].append(text + _coloured(nf, a, colours, k))
-        raw = {k: colours[k] + "".join(sorted(marks[k])) for k in start}
-        ranks = {text: f"{p:03d}" for p, text in enumerate(sorted(set(raw.values())))}
-        colours = {k: ranks[raw[k]] for k in start}
-    groups: dict[str, list[Term]] = {}
-    for k in start:
-        groups.setdefault(colours[k], []).append(k)
-    pools = [permutations(groups[c]) for c in sorted(groups)]
-    for choice in cartesian(*pools):
-        yield tuple(k for group in choice for k in group)
+    twins = None
+    for _ in start:
+        for _ in range(3):
+            colours = _refined(nf, letters, mono, colours)
+        shared = [k for k in start if list(colours.values()).count(colours[k]) > 1]
+        if not shared:
+            break
+        first, second, *_ = (k for k in shared if colours[k] == min(colours[s] for s in shared))
+        twins = (first, second)
+        colours = {k: c + "~" if c == colours[first] and k is not first else c for k, c in colours.items()}
+    return tuple(sorted(start, key=colours.__getitem__)), twins
+
+
+def _refined(nf: Normal, letters: frozenset[Term], mono: Mono, colours: dict[Term, str]) -> dict[Term, str]:
+    """Finer colours: by the places that a letter has among those of the others."""
+    marks: dict[Term, list[str]] = {k: [] for k in colours}
+    for a, e in mono:
+        text = f"{_coloured(nf, a, colours, None)}^{e if not isinstance(e, Term) else key(e)[0]}"
+        for k in letters & letters_of((a, e)):
+            marks[k].append(text + _coloured(nf, a, colours, k))
+    raw = {k: c + "".join(sorted(marks[k])) for k, c in colours.items()}
+    ranks = {text: f"{p:03d}" for p, text in enumerate(sorted(set(raw.values())))}
+    return {k: ranks[text] for k, text in raw.items()}
 
 
 def _coloured(nf: Normal, term: Term, colours: dict[Term, str], marked: Term | None) -> str:
@@ -367,8 +356,6 @@ def _power_product(nf: Normal, k: Term, a: Term, e: Exponent, how_many: Poly, fi
 
 def _product_atom(nf: Normal, k: Term, factor: Term, filter_: Term) -> Poly:
     """The product of one factor; a filter k != j is a division where the factor at j is known not to be 0."""
-    from derive.kernel.poly import add_to
-
     parts = list(filter_.args) if filter_.op == "and" else [] if filter_ is TRUE else [filter_]
     for part in parts:
         if part.op != "cmp" or k not in part.args or part.value not in ("!=", "<=", ">="):
@@ -413,57 +400,45 @@ def _canonical_binder(
     bound = tuple(index(f"${level}.{p}", k.value[1]) for p, k in enumerate(letters))
     mapping = dict(zip(letters, bound, strict=True))
     condition = substitute(filter_, mapping)
-    if condition.op in ("cmp", "and", "or") and condition is not TRUE:
-        # Filters that mean the same meet in the polynomial of their indicator.
-        condition = cmp(">", nf.term(nf.condition(condition)), NOUGHT) if _wants_form(condition) else condition
     if condition.op == "cmp" and condition.value == "!=":
         condition = cmp("!=", *sorted(condition.args, key=letter_key))
+    elif condition.op in ("and", "or") or (condition.op == "cmp" and condition.value not in ("<", "<=")):
+        # Filters that mean the same meet in the polynomial of their indicator.
+        condition = cmp(">", nf.term(nf.condition(condition)), NOUGHT)
     return bound, nf.canonical(substitute(body, mapping)), condition
-
-
-def _wants_form(condition: Term) -> bool:
-    return condition.op != "cmp" or condition.value not in ("!=", "<", "<=")
 
 
 def extremum(nf: Normal, term: Term) -> Poly:
     """A maximum over an axis (a minimum is minus the maximum of the negative): what is free of the letter comes out."""
-    letters, body, filter_ = opened(nf, term)
     flip = -1 if term.op == "min" else 1
-    here = nf if filter_ is TRUE else nf.under(filter_) or nf
-    poly = scaled(here.poly(body), flip)
-    inside = {m: c for m, c in poly.items() if any(not frozenset(letters).isdisjoint(letters_of(p)) for p in m)}
-    outside = {m: c for m, c in poly.items() if m not in inside}
-    if filter_ is not TRUE:
-        inside, outside = poly, {}
-    if not inside:
-        return scaled(outside, flip)
-    factor: Poly = {UNIT: 1}
-    if filter_ is TRUE:
-        free, inside = without_factors(nf, letters, inside, POS | ZERO)
-        factor = {free: 1}
-        lead = magnitude(leading(inside))
-        inside, factor = scaled(inside, 1 / Fraction(lead)), scaled(factor, lead)
-    bound, inner, condition = _canonical_binder(nf, letters, nf.term(inside), filter_)
-    if len(letters) == 1:  # the value at the least index that attains it
-        at = make("argmax", (inner, condition), None, bound)
-        atom = nf.rename(inner, {bound[0]: at})
+    outside, factor, (bound, inner, condition) = _taken_out(nf, term, flip, POS | ZERO)
+    if len(bound) == 1:  # the value at the least index that attains it
+        atom = nf.rename(inner, {bound[0]: make("argmax", (inner, condition), None, bound)})
     else:
-        atom = nf.atom(make("max", (inner, condition), None, bound))
+        atom = nf.atom(make("max", (inner, condition), None, bound)) if inner is not NOUGHT else {}
     return scaled(add_to(nf.mul(factor, atom), outside), flip)
 
 
 def argmax(nf: Normal, term: Term) -> Term:
     """The canonical argmax: what is free of the letter and positive factors make no difference."""
-    letters, body, filter_ = opened(nf, term)
-    here = nf if filter_ is TRUE else nf.under(filter_) or nf
-    poly = here.poly(body)
-    if filter_ is TRUE:
-        poly = {m: c for m, c in poly.items() if any(not frozenset(letters).isdisjoint(letters_of(p)) for p in m)}
-        poly = without_factors(nf, letters, poly, POS)[1] if poly else poly
-        if poly:
-            poly = scaled(poly, 1 / Fraction(magnitude(leading(poly))))
-    bound, inner, condition = _canonical_binder(nf, letters, nf.term(poly), filter_)
+    bound, inner, condition = _taken_out(nf, term, 1, POS)[2]
     return make("argmax", (inner, condition), None, bound)
+
+
+def _taken_out(nf: Normal, term: Term, flip: int, signs: int) -> tuple[Poly, Poly, tuple[tuple[Term, ...], Term, Term]]:
+    """What is free of the letters in an extremum's body, a factor of the rest with these signs, and the rest bound."""
+    letters, body, filter_ = opened(nf, term)
+    poly = scaled((nf.under(filter_) or nf).poly(body), flip)
+    outside: Poly = {}
+    factor: Poly = {UNIT: 1}
+    if filter_ is TRUE:
+        outside = {m: c for m, c in poly.items() if all(frozenset(letters).isdisjoint(letters_of(p)) for p in m)}
+        poly = {m: c for m, c in poly.items() if m not in outside}
+    if filter_ is TRUE and poly:
+        free, poly = without_factors(nf, letters, poly, signs)
+        lead = magnitude(leading(poly))
+        poly, factor = scaled(poly, 1 / Fraction(lead)), {free: lead}
+    return outside, factor, _canonical_binder(nf, letters, nf.term(poly), filter_)
 
 
 def without_factors(nf: Normal, letters: tuple[Term, ...], poly: Poly, signs: int) -> tuple[Mono, Poly]:
