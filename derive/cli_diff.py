@@ -329,7 +329,7 @@ def latex_steps(found: Answer) -> list[str]:
     """The derivation as aligned lines of LaTeX, the reason at the right of each."""
     from derive.report.document import document
     from derive.report.escape import tex
-    from derive.report.latex import Printer
+    from derive.report.printer import Printer
 
     shown = document(found.result)
     view, printer = shown.theorems[0].claims[0], Printer(shown.notation)

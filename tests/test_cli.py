@@ -19,7 +19,7 @@ from conftest import ROOT, Run
 
 from derive import cli, cli_progress
 from derive.language import catalogue
-from derive.report import files
+from derive.report import files, pdf
 
 Derive = Callable[..., Run]
 Write = Callable[..., Path]
@@ -280,9 +280,10 @@ def test_missing_tool_leaves_with_five(
     derive: Derive, theory: Write, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(elsewhere))
+    monkeypatch.setattr(pdf, "find_spec", lambda name: None)
     run = derive("report", theory(TRUE), "--format", "pdf")
     assert run.status == 5
-    assert "pdflatex" in run.err
+    assert "pdflatex" in run.err and "typst" in run.err
 
 
 def test_interrupt_leaves_no_half_written_file(

@@ -26,8 +26,8 @@ from derive.language import catalogue
 from derive.report import escape, katex, prose, words
 from derive.report.document import document
 from derive.report.entry import entry
-from derive.report.latex import Printer
 from derive.report.page import LARGEST, Page
+from derive.report.printer import Printer
 from derive.report.render import render, render_index
 
 Derive = Callable[..., Run]

@@ -140,6 +140,13 @@ def fixed_words(text: str, name: str) -> Iterator[str]:
         for literal in re.findall(r"\{[{%].*?[}%]\}", text, re.DOTALL):
             yield from (found for found in re.findall(r'"([^"]*)"', literal) if re.search("[A-Za-z]+ [A-Za-z]", found))
         text = re.sub(r"(?s)\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", "", text)
+        if name.endswith(".typ.j2"):
+            text = re.sub(r"(?s)^.*?\n#let proof.*?\n\n|//[^\n]*", "", text)  # the functions at its top
+            text = re.sub(
+                r"#[\w.]+|table\.\w+|(?<![A-Za-z])(columns|level|center|text|size|pt|weight|\"bold\"|fr):?(?=\W)",
+                "",
+                text,
+            )
         yield from re.findall(r'(?:aria-label|title|placeholder|alt)="[A-Za-z][^"]*"', text)
         text = re.sub(r"(?s)<[^>]*>|</?\w+>", "", text)
         text = re.sub(r"(?m)^```mermaid\ngraph LR$", "", text)  # how a drawing begins
@@ -167,6 +174,7 @@ def balanced(text: str) -> str:
         ("a.md.j2", "# Statement {{ item }}"),
         ("a.html.j2", '<p aria-label="Theorems">{{ item }}</p>'),
         ("a.html.j2", '<p>{{ "two words" if item }}</p>'),
+        ("a.typ.j2", "#strong[Statement] {{ item }}"),
         ("a.tex.j2", r"\section*{Statement} \VAR{t(x, {})}"),
     ],
 )
@@ -322,9 +330,10 @@ def test_latex_asks_for_chinese_type_where_there_is_chinese_only() -> None:
 
 def test_pdf_without_chinese_type_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf, "_found", lambda *names: False)
+    monkeypatch.setattr(pdf, "find_spec", lambda name: None)
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     with pytest.raises(MissingTool, match="latex-cjk-chinese"):
-        pdf.pdf(r"\usepackage{CJKutf8}")
+        pdf.pdf({"tex": r"\usepackage{CJKutf8}"}.__getitem__)
 
 
 @pytest.mark.slow
@@ -332,7 +341,7 @@ def test_chinese_pdf_compiles(tmp_path: Path) -> None:
     if shutil.which("pdflatex") is None or not pdf._found("CJKutf8.sty", "gbsnu4e.tfm"):
         pytest.skip("pdflatex or its Chinese type is not installed")
     made = tmp_path / "made.pdf"
-    made.write_bytes(pdf.pdf(render(shown("zh"), "tex")))
+    made.write_bytes(pdf.by_pdflatex(render(shown("zh"), "tex")))
     if program := shutil.which("pdftotext"):
         text = subprocess.run([program, str(made), "-"], capture_output=True, text=True, check=True).stdout
         assert "条定理已证明" in re.sub(r"\s", "", text) and "反例" in text

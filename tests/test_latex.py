@@ -6,8 +6,8 @@ import pytest
 from latex_reader import Reader, canonical
 from random_terms import AXES, DEFINITIONS, FREE, VARIABLES, Terms
 
-from derive.report.latex import ROWS, Printer
 from derive.report.notation import Notation, names_in, notation
+from derive.report.printer import ROWS, Printer
 from derive.term import (
     ONE,
     TWO,

@@ -23,12 +23,13 @@ from derive.language import catalogue, loads
 from derive.report import counterexample, escape, prose, words
 from derive.report.document import Document, document, formulas
 from derive.report.formula import safe_formula
-from derive.report.latex import Printer
 from derive.report.lines import line_terms
 from derive.report.notation import names_in, notation
 from derive.report.numbers import DTYPES, VARIANTS, Evidence, Measured, module, ulps
+from derive.report.pdf import by_pdflatex
+from derive.report.printer import Printer
 from derive.report.render import FORMATS, render
-from derive.report.write import pdf
+from derive.report.typeset import LATEX
 from derive.term import Term, alike, index, mul, over, subterms, var
 
 Derive = Callable[..., Run]
@@ -521,8 +522,9 @@ def test_every_character_of_latin_greek_and_symbols_compiles(tmp_path: Path) -> 
     ],
 )
 def test_formula_in_the_grammar_is_written_anew(text: str, written: str) -> None:
-    assert safe_formula(text) == written
-    assert safe_formula(written) is not None
+    math, again = safe_formula(text), safe_formula(written)
+    assert math is not None and again is not None
+    assert LATEX.write(math) == LATEX.write(again) == written
 
 
 @pytest.mark.parametrize(
@@ -610,9 +612,9 @@ def test_every_printed_term_belongs_to_the_notation(checked: Callable[[str], The
 @pytest.mark.slow
 def test_pdf_is_the_same_bytes_each_time(checked: Callable[[str], TheoryResult]) -> None:
     tex = render(document(checked("dot_product")), "tex")
-    first = pdf(tex)
+    first = by_pdflatex(tex)
     assert first.startswith(b"%PDF")
-    assert pdf(tex) == first
+    assert by_pdflatex(tex) == first
 
 
 @pytest.mark.parametrize("variants", [1, 2, 5])

@@ -1,4 +1,4 @@
-"""Printed pieces of formulas, with what is needed to set them beside each other: width, binding, reach."""
+"""Pieces of formulas, with what is needed to set them beside each other: width, binding, reach."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
+from derive.report.typeset import Math, above, fenced, fraction, lines, run, sign
 
 # How tightly a formula binds, loosest first. TERM is what a sum takes and a product does not: `a / b` on one line.
 CONDITION, RELATION, SUM, TERM, PRODUCT, PREFIX, POWER, ATOM = range(8)
@@ -19,13 +21,13 @@ _FUNCTION_WORDS = frozenset({r"\log", r"\sin", r"\cos", r"\tan", r"\sinh", r"\co
 
 @dataclass(frozen=True)
 class Box:
-    """A printed formula: its text, its width in em, how tightly it binds and how far it reaches.
+    """A formula to be printed: what it is, its width in em, how tightly it binds and how far it reaches.
 
     `tall` says that parentheses around it must grow; `first` and `last` are "digit" or "word" where that matters to the
     spacing between it and a neighbour.
     """
 
-    text: str
+    math: Math
     width: float
     level: int = ATOM
     reach: int = CLOSED
@@ -54,9 +56,9 @@ def width(text: str) -> float:
 
 def fence(box: Box, left: str = "(", right: str = ")") -> Box:
     """The box in brackets that are as high as it is."""
-    grow = box.tall or left.startswith("\\")
-    text = rf"\left{left} {box.text} \right{right}" if grow else f"{left}{box.text}{right}"
-    return Box(text, box.width + 1.0, ATOM, tall=box.tall)
+    if box.tall or left.startswith("\\"):
+        return Box(fenced(box.math, left, right), box.width + 1.0, ATOM, tall=box.tall)
+    return Box(run(sign(left), box.math, sign(right), sep=""), box.width + 1.0, ATOM)
 
 
 def at_least(box: Box, level: int) -> Box:
@@ -73,19 +75,18 @@ def followed(box: Box, level: int) -> Box:
 def listed(boxes: Sequence[Box], sep: str = ", ", gap: float = 0.45) -> Box:
     """The boxes in a row with a separator between, as something loose."""
     return Box(
-        sep.join(b.text for b in boxes),
+        run(*(b.math for b in boxes), sep=sep),
         sum(b.width for b in boxes) + gap * (len(boxes) - 1),
         CONDITION,
         tall=any(b.tall for b in boxes),
     )
 
 
-def stacked(lines: Sequence[Box]) -> Box:
+def stacked(rows: Sequence[Box]) -> Box:
     """Several lines, the first operand and its followers, as one formula."""
-    if len(lines) == 1:
-        return lines[0]
-    text = r"\begin{aligned} & " + r" \\ & ".join(line.text for line in lines) + r" \end{aligned}"
-    return Box(text, max(line.width for line in lines) + 0.4, SUM, OVER_SUMS, tall=True)
+    if len(rows) == 1:
+        return rows[0]
+    return Box(lines(*(r.math for r in rows)), max(r.width for r in rows) + 0.4, SUM, OVER_SUMS, tall=True)
 
 
 def filled(boxes: Sequence[Box], room: float) -> list[list[Box]]:
@@ -104,7 +105,7 @@ def filled(boxes: Sequence[Box], room: float) -> list[list[Box]]:
 def row(boxes: Sequence[Box], level: int) -> Box:
     """The boxes after one another."""
     return Box(
-        " ".join(b.text for b in boxes),
+        run(*(b.math for b in boxes)),
         sum(b.width for b in boxes),
         level,
         boxes[-1].reach,
@@ -125,17 +126,17 @@ def number(value: Fraction) -> Box:
         if -exponent <= 6 and exponent <= 0:
             return _digits(f"{float(value):.{-exponent}f}" if mantissa < 10**12 else str(value))
         if mantissa < 10**9:
-            power = Box(f"10^{{{exponent}}}", 2.2, POWER, first="digit")
-            return power if mantissa == 1 else row([_digits(str(mantissa)), Box(r"\cdot", 0.7), power], TERM)
+            power = Box(above(sign("10"), sign(str(exponent))), 2.2, POWER, first="digit")
+            return power if mantissa == 1 else row([_digits(str(mantissa)), Box(sign(r"\cdot"), 0.7), power], TERM)
     if value.denominator == 1:
         return _digits(str(value))
     top, bottom = str(value.numerator), str(value.denominator)
     wide = 0.55 * max(len(top), len(bottom))
-    return Box(rf"\frac{{{top}}}{{{bottom}}}", wide + 0.3, PREFIX, tall=True, first="digit", last="digit")
+    return Box(fraction(sign(top), sign(bottom)), wide + 0.3, PREFIX, tall=True, first="digit", last="digit")
 
 
 def _digits(text: str) -> Box:
-    return Box(text, 0.55 * len(text), first="digit", last="digit")
+    return Box(sign(text), 0.55 * len(text), first="digit", last="digit")
 
 
 def _decimal(value: Fraction) -> tuple[int, int]:

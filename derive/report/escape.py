@@ -209,6 +209,36 @@ def is_chinese(character: str) -> bool:
         return False
 
 
+# -- Typst ------------------------------------------------------------------------------------------------------------
+
+
+def typst(text: str) -> str:
+    """The text as Typst that shows it, on one line: a string, in which nothing is markup."""
+    return f"#{typst_string(visible(text))};" if text else ""
+
+
+def typst_string(text: str) -> str:
+    """The text as a string of Typst, in mathematics or in code. What the fonts of reports lack is named."""
+    shown = (c if c == "\n" or has_type(c) else f"[U+{ord(c):04X}]" for c in text)
+    return '"' + "".join(f"\\{c}" if c in '\\"' else c for c in shown) + '"'
+
+
+def typst_code(text: str) -> str:
+    """The text in typewriter type within a line."""
+    return f"#raw({typst_string(visible(text))});" if text else ""
+
+
+def typst_listing(text: str) -> str:
+    """The text as a block of code."""
+    lines = "\n".join(visible_lines(text.rstrip("\n")))
+    return f"#raw(block: true, {typst_string(lines)});"
+
+
+def has_type(character: str) -> bool:
+    """Whether the fonts of printed reports have the character."""
+    return not _tex_character(character).startswith(r"\texttt{[U+")
+
+
 def _tex_character(character: str) -> str:
     if character in _TEX:
         return _TEX[character]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from derive.report.escape import SIGNS
 from derive.report.notation import GREEK
+from derive.report.typeset import Math, above, below, fenced, fraction, grid, root, run, sign, words
 
 LONGEST = 2000
 DEEPEST = 20
@@ -44,8 +45,8 @@ class _Refused(Exception):
     pass
 
 
-def safe_formula(text: str) -> str | None:
-    """The formula written out anew, or None where any part of it is not in the grammar."""
+def safe_formula(text: str) -> Math | None:
+    """The formula as what is typeset, or None where any part of it is not in the grammar."""
     if len(text) > LONGEST:
         return None
     try:
@@ -73,26 +74,26 @@ class _Reader:
         self.place += 1
         return token
 
-    def whole(self) -> str:
-        written = self.items(lambda token: token == "")
-        if not written:
+    def whole(self) -> Math:
+        read = self.items(lambda token: token == "")
+        if read.kind == "run" and not read.parts:
             raise _Refused
-        return written
+        return read
 
-    def items(self, at_end: Callable[[str], bool]) -> str:
+    def items(self, at_end: Callable[[str], bool]) -> Math:
         """What stands up to a token that ends it."""
         self.deep += 1
         if self.deep > DEEPEST:
             raise _Refused
-        parts: list[str] = []
+        parts: list[Math] = []
         while not at_end(self.peek()):
             parts.append(self.scripted())
         self.deep -= 1
-        return " ".join(parts)
+        return run(*parts)
 
-    def scripted(self) -> str:
+    def scripted(self) -> Math:
         """An atom with its scripts."""
-        written = self.atom()
+        read = self.atom()
         seen: set[str] = set()
         primes = 0
         while self.peek() in ("^", "_", "'"):
@@ -105,38 +106,38 @@ class _Reader:
             if mark in seen or (mark == "^" and primes):
                 raise _Refused
             seen.add(mark)
-            written += f"{mark}{{{self.argument()}}}"
-        return written + (f"^{{{' '.join([chr(92) + 'prime'] * primes)}}}" if primes else "")
+            read = (above if mark == "^" else below)(read, self.argument())
+        return above(read, run(*[sign(r"\prime")] * primes)) if primes else read
 
-    def argument(self) -> str:
+    def argument(self) -> Math:
         return self.group() if self.peek() == "{" else self.atom()
 
-    def group(self) -> str:
+    def group(self) -> Math:
         self.take("{")
-        written = self.items(lambda token: token in ("}", ""))
+        read = self.items(lambda token: token in ("}", ""))
         self.take("}")
-        return written
+        return read
 
-    def atom(self) -> str:
+    def atom(self) -> Math:
         token = self.take()
         if token == "{":
             self.place -= 1
-            return f"{{{self.group()}}}"
+            return Math("group", (self.group(),))
         if len(token) == 1:
-            return self.character(token)
+            return sign(self.character(token))
         name = token[1:]
         if token in _PUNCTUATION:
-            return _PUNCTUATION[token]
+            return sign(_PUNCTUATION[token])
         if name in _SYMBOLS:
-            return token
+            return sign(token)
         if name in _ONE:
-            return f"{token}{{{self.argument()}}}"
+            return Math("accent", (self.argument(),), name)
         if name in _TWO:
-            return f"{token}{{{self.argument()}}}{{{self.argument()}}}"
+            return fraction(self.argument(), self.argument(), name)
         if name == "sqrt":
-            return rf"\sqrt{{{self.argument()}}}"
+            return root(self.argument())
         if name in _WORDS:
-            return self.words(name)
+            return words(self.words()) if name.startswith("text") else Math("upright", (), self.words())
         if name == "left":
             return self.fenced()
         if name == "begin":
@@ -154,23 +155,22 @@ class _Reader:
             return SIGNS[token]
         raise _Refused
 
-    def words(self, name: str) -> str:
-        """Upright words, their blanks kept."""
+    def words(self) -> str:
+        """Words in braces, their blanks kept."""
         self.take("{")
         start = self.place
         while self.take() != "}":
             pass
-        words = re.sub(r"\s+", " ", "".join(self.tokens[start : self.place - 1]))
-        if not _PLAIN.fullmatch(words):
+        text = re.sub(r"\s+", " ", "".join(self.tokens[start : self.place - 1]))
+        if not _PLAIN.fullmatch(text):
             raise _Refused
-        return rf"\text{{{words}}}" if name.startswith("text") else rf"\mathrm{{{words}}}"
+        return text
 
-    def fenced(self) -> str:
+    def fenced(self) -> Math:
         left = self.delimiter()
         inside = self.items(lambda token: token in (r"\right", ""))
         self.take(r"\right")
-        right = self.delimiter()
-        return rf"\left{left} {inside} \right{right}"
+        return fenced(inside, left, self.delimiter())
 
     def delimiter(self) -> str:
         token = self.take()
@@ -178,12 +178,12 @@ class _Reader:
             raise _Refused
         return _DELIMITERS[token]
 
-    def grid(self) -> str:
+    def grid(self) -> Math:
         """A matrix or the like: at most ten columns."""
-        name = self.words("begin").removeprefix(r"\mathrm{").removesuffix("}")
+        name = self.words()
         if name not in _GRIDS:
             raise _Refused
-        rows: list[list[str]] = [[]]
+        rows: list[list[Math]] = [[]]
         while True:
             rows[-1].append(self.items(lambda token: token in ("&", r"\\", r"\end", "")))
             mark = self.take()
@@ -191,7 +191,6 @@ class _Reader:
                 break
             if mark == r"\\":
                 rows.append([])
-        if self.words("end") != rf"\mathrm{{{name}}}" or max(map(len, rows)) > (2 if name == "cases" else 10):
+        if self.words() != name or max(map(len, rows)) > (2 if name == "cases" else 10):
             raise _Refused
-        body = r" \\ ".join(" & ".join(row) for row in rows)
-        return rf"\begin{{{name}}} {body} \end{{{name}}}"
+        return grid(name, rows)

@@ -21,7 +21,7 @@ from markupsafe import Markup
 from derive.language.printer import to_text
 from derive.paths import template_dir
 from derive.report import escape, katex, prose
-from derive.report.latex import ROOM, Printer
+from derive.report.printer import ROOM, Printer
 from derive.report.widgets import Widget, view
 from derive.term import Term
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from derive.report import escape
 from derive.report.formula import safe_formula
+from derive.report.typeset import LATEX, Math
+from derive.report.typst import TYPST
 
 PLAIN = 4  # how deep nothing is emphasised or linked any more
 _WINDOW = 2500  # characters in which a mark must be closed
@@ -27,7 +29,11 @@ class Code:
 class Formula:
     """Mathematics that passed the grammar of formulas."""
 
-    latex: str
+    math: Math
+
+    @property
+    def latex(self) -> str:
+        return LATEX.write(self.math)
 
 
 @dataclass(frozen=True)
@@ -97,8 +103,8 @@ def _paragraph(lines: Sequence[str]) -> Block:
     text = _CHINESE_BREAK.sub("", "\n".join(lines)).replace("\n", " ")
     if heading := re.fullmatch(r"#{1,6} +(.*?)[ #]*", text):
         return Block("heading", inlines(heading[1]))
-    if text.startswith("$$") and text.endswith("$$") and (latex := safe_formula(text[2:-2])):
-        return Block("formula", (Formula(latex),))
+    if text.startswith("$$") and text.endswith("$$") and (math := safe_formula(text[2:-2])):
+        return Block("formula", (Formula(math),))
     if item := _ITEM.match(text):
         return Block("number" if item[1] else "bullet", inlines(text[item.end() :]), item[1] or "")
     return Block("paragraph", inlines(text))
@@ -158,8 +164,8 @@ def _math(text: str, place: int, deep: int) -> _Found:
     after = text[end + len(fence) : end + len(fence) + 1]
     if end < 0 or not inside.strip() or inside[0].isspace() or inside[-1].isspace() or after.isdigit():
         return None
-    latex = safe_formula(inside)
-    return (Formula(latex) if latex else Code(f"{fence}{inside}{fence}")), end + len(fence)
+    math = safe_formula(inside)
+    return (Formula(math) if math else Code(f"{fence}{inside}{fence}")), end + len(fence)
 
 
 def _emphasis(text: str, place: int, deep: int) -> _Found:
@@ -281,6 +287,42 @@ def tex_listing(text: str) -> str:
         pieces = [line[start : start + _LINE] for start in range(0, max(len(line), 1), _LINE)]
         lines += [escape.tex_code(piece, breaks=False) or r"\strut" for piece in pieces]
     return "\\begin{listing}\n" + "\\\\\n".join(lines) + "\n\\end{listing}"
+
+
+def typst_line(parts: Sequence[Inline]) -> str:
+    """The parts as Typst, on one line."""
+    return "".join(_typst_part(part) for part in parts)
+
+
+def _typst_part(part: Inline) -> str:
+    if isinstance(part, Words):
+        return escape.typst(part.text)
+    if isinstance(part, Code):
+        return escape.typst_code(part.text)
+    if isinstance(part, Formula):
+        return f"${TYPST.write(part.math)}$"
+    inner = typst_line(part.parts)
+    if part.address is not None:
+        return f"#link({escape.typst_string(part.address)})[{inner}]"
+    return f"#strong[{inner}]" if part.strong else f"#emph[{inner}]"
+
+
+def typst(text: str) -> str:
+    """A docstring as Typst."""
+    return "\n\n".join(_typst_block(block) for block in blocks(text))
+
+
+def _typst_block(block: Block) -> str:
+    if block.kind == "code":
+        return escape.typst_listing(block.text)
+    line = typst_line(block.parts)
+    if block.kind == "formula":
+        return f"#shown[$ {line[1:-1]} $]"
+    if block.kind == "heading":
+        return f"#strong[{line}]"
+    if block.kind == "number":
+        return f"#enum.item({int(block.text)})[{line}]"
+    return f"#list.item[{line}]" if block.kind == "bullet" else line
 
 
 # What writes a formula on a page, given its LaTeX and whether it is displayed.

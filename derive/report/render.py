@@ -24,9 +24,11 @@ from derive.report.entry import Entry
 from derive.report.figures import Figure
 from derive.report.graph import graph_of, graph_of_theories
 from derive.report.languages import Language, file_name, language, within_formulas
-from derive.report.latex import ROOM, Printer
 from derive.report.page import BadTemplate, Page, asset
+from derive.report.printer import ROOM, Printer
 from derive.report.sentences import Sentences
+from derive.report.typeset import LATEX, Dialect, sign
+from derive.report.typst import TYPST
 from derive.report.widgets import view, widgets_of
 from derive.term import ONE, Term, cmp, defined, size, sub
 
@@ -41,16 +43,21 @@ class Format:
     escape: Callable[[str], str]
     code: Callable[[str], str]
     listing: Callable[[str], str]
-    mark: int = 0  # which mark of a verdict
-    marked: str = "%s"  # around it
+    signs: bool = False  # whether the mark of a verdict is a formula
     line: Callable[[str], str] = str  # a line of prose; for HTML, the page writes it
     blocks: Callable[[str], str] = str  # a docstring; likewise
     inline: str = "%s"  # around a formula in a line; likewise
     display: str = "%s"  # around a formula on lines of its own; likewise
-    note: str = "%s"  # words beside a displayed formula
+    noted: str = ""  # around such a formula and the words beside it
+    dialect: Dialect = LATEX  # of formulas
     strong: str = "%s"
     emph: str = "%s"
     syntax: Mapping[str, str] = field(default_factory=dict)
+
+    def mark(self, verdict: str) -> Markup:
+        """The mark of a verdict within a line."""
+        plain, latex = words.MARKS[verdict]
+        return Markup(self.inline % self.dialect.write(sign(latex)) if self.signs else plain)
 
 
 FORMATS = {
@@ -83,9 +90,8 @@ FORMATS = {
         listing=prose.tex_listing,
         inline=r"\(%s\)",
         display="\\[\n%s\n\\]",
-        mark=1,
-        marked=r"\(%s\)",
-        note=r" \tag*{%s}",
+        signs=True,
+        noted="\\[\n%s \\tag*{%s}\n\\]",
         strong=r"\textbf{%s}",
         emph=r"\emph{%s}",
         syntax={
@@ -97,6 +103,21 @@ FORMATS = {
             "comment_end_string": "}",
             "line_comment_prefix": "%#",
         },
+    ),
+    "typ": Format(
+        suffix="typ",
+        escape=escape.typst,
+        line=lambda text: prose.typst_line(prose.inlines(text)),
+        blocks=prose.typst,
+        code=escape.typst_code,
+        listing=escape.typst_listing,
+        inline="$%s$",
+        signs=True,
+        display="#shown[$ %s $]\n",
+        noted="#shown[$ %s $][%s]\n",
+        strong="#strong[%s]",
+        emph="#emph[%s]",
+        dialect=TYPST,
     ),
 }
 
@@ -147,14 +168,12 @@ def _environment(name: str, code: str, house: Path | None = None) -> Environment
         counted=words_.count,
         told=words_.told,
         broken=lambda text: Markup(form.escape(text).replace("_", "_<wbr>")),
+        bare=lambda number: Markup(f"{float(number):g}"),
         sentence=lambda text: text[:1].upper() + text[1:],
-        mark=lambda verdict: Markup(words.MARKS[verdict][form.mark]),
         verdict=lambda verdict: words_.say(f"verdict.{verdict}"),
-        sign=lambda verdict: Markup(form.marked % words.MARKS[verdict][form.mark]),
+        mark=form.mark,
         marked=lambda verdict: words_.say(
-            "page.told",
-            mark=Markup(form.marked % words.MARKS[verdict][form.mark]),
-            verdict=words_.say(f"verdict.{verdict}"),
+            "page.told", mark=form.mark(verdict), verdict=words_.say(f"verdict.{verdict}")
         ),
         promise=lambda verdict: words_.say(f"promise.{verdict}"),
     )
@@ -187,7 +206,9 @@ def _formulas(form: Format, printer: Printer) -> dict[str, Callable[..., Any]]:
     return {
         "inline": lambda term: Markup(form.inline % printer.inline(term)),
         "display": lambda term, relation=None, words="": Markup(
-            form.display % (printer.display(term, relation) + (form.note % words if words else ""))
+            form.noted % (printer.display(term, relation), words)
+            if words
+            else form.display % printer.display(term, relation)
         ),
         "letters": lambda terms: Markup(form.inline % printer.letters(terms)),
         "entry": lambda name, letters=(): Markup(form.inline % printer.name_of(name, letters)),
@@ -201,7 +222,7 @@ def render(document: Document, form: str, index: bool = False, house: Path | Non
     Templates, style sheets and scripts in the folder `house` stand for those of the package. Raises BadTemplate for one
     that asks for what is not there.
     """
-    printer = Printer(document.notation, within_formulas(document.language))
+    printer = Printer(document.notation, within_formulas(document.language), FORMATS[form].dialect)
     page = Page(document.language, house) if form == "html" else None
     formulas = page.formulas(printer) if page else _formulas(FORMATS[form], printer)
     safe = Safe(FORMATS[form])
@@ -234,7 +255,7 @@ def render(document: Document, form: str, index: bool = False, house: Path | Non
         shown = widgets_of(document.name) if document.listed else ()
         assets = (asset(n, house) for n in ("report.css", "report.js"))
         return page.finished(_closer(text), document.title, *assets, widgets=shown)
-    if form == "tex" and any(map(escape.is_chinese, text)):
+    if form in ("tex", "typ") and any(map(escape.is_chinese, text)):
         text = _laid_out(environment, name, data | {"chinese": True}, house)
     text = _tidy(text)
     # An empty line before a displayed formula is an empty paragraph.
@@ -267,6 +288,12 @@ def _drawing(document: Document, form: str) -> Callable[[Figure], Markup] | None
         words = language(document.language, str)
         return lambda figure: Markup(plots.within(figure, f"figure-{figure.name}", _spoken(words, figure)))
     suffix = "svg" if form == "md" else "pdf"
+    if form == "typ":
+        words = language(document.language, str)
+        return lambda figure: Markup(
+            f"image({escape.typst_string(plots.place_of(document, figure, suffix))}, "
+            f"alt: {escape.typst_string(_spoken(words, figure))})"
+        )
     return lambda figure: Markup(quote(plots.place_of(document, figure, suffix)))
 
 

@@ -25,7 +25,10 @@ FOLDER_VARIABLE = "DERIVE_CACHE"  # of the environment: where to keep it instead
 MOST = 400  # files that are kept; the ones used longest ago go first
 PATIENCE = 600.0  # seconds to wait for another process that computes the same
 # What takes part in a computation besides derive itself.
-PACKAGES = ("jinja2", "matplotlib", "ml_dtypes", "mpmath", "numpy", "python-flint", "quickjs-ng", "scipy", "sympy")
+PACKAGES = (
+    "jinja2", "matplotlib", "ml_dtypes", "mpmath", "numpy", "python-flint", "quickjs-ng", "scipy", "sympy",
+    "typst",
+)  # fmt: skip
 # The parts of the package that evidence comes from: it outlives a change of layout.
 BELOW_REPORTS = ("term.py", "kernel", "language", "sympy_bridge", "codegen", "evidence", "engine")
 

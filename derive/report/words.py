@@ -9,7 +9,7 @@ from derive.kernel.order import ROWS
 from derive.kernel.rules import RULES
 from derive.report.languages import table
 
-# For each verdict: its mark in Markdown and terminals, and its mark in LaTeX.
+# For each verdict: its mark in Markdown and terminals, and as a sign of formulas.
 MARKS = {
     "proved": ("✔", r"\checkmark"),
     "checked": ("≈", r"\approx"),

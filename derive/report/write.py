@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from derive.engine.check import check_theory
 from derive.engine.verdict import TheoryResult
 from derive.language.theory import Theory
 from derive.paths import coq_dir, template_dir
+from derive.report import pdf
 from derive.report.data import plain, restored
 from derive.report.document import Document, document, source_of
 from derive.report.entry import Entry, entry
@@ -19,7 +21,6 @@ from derive.report.figures import figures_text, wanted
 from derive.report.files import write_bytes, write_text
 from derive.report.languages import file_name
 from derive.report.numbers import DTYPES, SEED, Evidence, gather
-from derive.report.pdf import pdf
 from derive.report.plots import drawings
 from derive.report.store import BELOW_REPORTS, Store, digest_of_files, key_of, surroundings
 
@@ -104,7 +105,8 @@ def _rendered(made: Document, form: str, options: Options) -> list[tuple[str, st
     beside = drawings(made, figures) if figures else {}
     name = file_name(made.name, form, made.language)
     if form == "pdf":
-        return [(name, _packed(pdf(render(made, "tex", house=options.house), beside)), True)]
+        made_of = partial(render, made, house=options.house)
+        return [(name, _packed(pdf.pdf(made_of, beside)), True)]
     text = render(made, form, options.index, options.house)
     return [(name, text, False), *((name, _packed(data), True) for name, data in beside.items())]
 
@@ -141,7 +143,8 @@ def _keys(theory: Theory, formats: Sequence[str], options: Options) -> dict[str,
         "language": options.language,
         **_layout(options),
     }
-    return {name: key_of(what=name, **common, **_where()) for name in ("entry", *formats)}
+    programs = {"pdf": pdf.program()}
+    return {name: key_of(what=[name, programs.get(name)], **common, **_where()) for name in ("entry", *formats)}
 
 
 def _layout(options: Options) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from typing import Any
 from markupsafe import Markup
 
 from derive.language.printer import to_text
-from derive.report.latex import Printer
 from derive.report.notation import names_in, notation
+from derive.report.printer import Printer
 from derive.report.widgets import Computed, Widget, quantiles, widgets_of
 from derive.term import Term, cmp
 

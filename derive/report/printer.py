@@ -1,4 +1,4 @@
-"""Terms in the notation of a textbook, as LaTeX that both pdflatex and GitHub's renderer read.
+"""Terms in the notation of a textbook, in LaTeX that both pdflatex and GitHub's renderer read, or in another dialect.
 
 Everything printed can be read back: no part is dropped or abbreviated, and an operator without a row is an error. Where
 a formula is wider than the room it has, its sums, products, fractions and groups are laid out on several lines.
@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from derive.report.boxes import (
     ATOM,
@@ -35,6 +35,21 @@ from derive.report.boxes import (
     width,
 )
 from derive.report.notation import Notation, Symbol, literal
+from derive.report.typeset import (
+    LATEX,
+    Dialect,
+    Math,
+    above,
+    below,
+    fenced,
+    fraction,
+    grid,
+    lines,
+    root,
+    run,
+    sign,
+    words,
+)
 from derive.term import ONE, TRUE, ZERO, Term, make, num, subterms
 
 RELATIONS = {"==": "=", "!=": r"\neq", "<": "<", "<=": r"\leq", ">": ">", ">=": r"\geq"}
@@ -72,29 +87,31 @@ def flattened(term: Term) -> list[Term]:
 
 @dataclass(frozen=True)
 class Printer:
-    """Prints terms with the symbols of one notation."""
+    """Prints terms with the symbols of one notation in one dialect."""
 
     notation: Notation
     words: Mapping[str, str] = field(default_factory=dict)  # those within formulas, in another language
+    dialect: Dialect = LATEX
     _flat: dict[tuple[Term, bool], Box] = field(default_factory=dict, compare=False, repr=False)
 
     def inline(self, term: Term) -> str:
         """The term on one line."""
-        return self.box(term).text
+        return self.dialect.write(self.box(term).math)
 
     def display(self, term: Term, relation: str | None = None, room: float = ROOM) -> str:
         """The term as a displayed formula, on as many lines as it needs; after a relation sign where one is given."""
         if relation is None:
-            return self.box(term, room).text
-        return f"{RELATIONS[relation]} {_hung(at_least(self.box(term, room - 2.0), SUM)).text}"
+            return self.dialect.write(self.box(term, room).math)
+        hung = _hung(at_least(self.box(term, room - 2.0), SUM))
+        return self.dialect.write(run(sign(RELATIONS[relation]), hung.math))
 
     def letters(self, letters: Iterable[Term]) -> str:
         """Letters in a row, with their axes where those need saying."""
-        return listed([self.letter(k) for k in letters]).text
+        return self.dialect.write(listed([self.letter(k) for k in letters]).math)
 
     def name_of(self, name: str, subscripts: Sequence[Term] = ()) -> str:
         """A declared name with subscripts."""
-        return self.entry(self.notation.symbol(name), subscripts).text
+        return self.dialect.write(self.entry(self.notation.symbol(name), subscripts).math)
 
     def width(self, term: Term) -> float:
         return self.box(term).width
@@ -116,25 +133,23 @@ class Printer:
                 if (part, small) not in self._flat:
                     self._flat[part, small] = ROWS[part.op](self, part, math.inf, small)
 
-    def said(self, words: str) -> str:
+    def said(self, text: str) -> Math:
         """Words within a formula."""
-        return rf"\text{{{self.words.get(words, words)}}}"
+        return words(self.words.get(text, text))
 
     # -- names ------------------------------------------------------------------------------------------------------
 
     def entry(self, symbol: Symbol, subscripts: Sequence[Term]) -> Box:
         """A symbol with its subscripts."""
-        below = [symbol.tag] if symbol.tag else []
         boxes = [self.box(s, small=True) for s in subscripts]
-        plain = not symbol.tag and all(re.fullmatch(r"[A-Za-z]|\\[a-z]+", b.text) for b in boxes)
-        if plain and boxes:
-            below = [" ".join(b.text for b in boxes)]
-        else:
-            below += [b.text for b in boxes]
-        text = ", ".join(below)
-        wide = width(symbol.base) + (0.7 * (width(symbol.tag) + sum(b.width + 0.3 for b in boxes)) if below else 0.0)
+        letters = not symbol.tag and all(_is_letter(b.math) for b in boxes)
+        scripts = [*([sign(symbol.tag)] if symbol.tag else []), *(b.math for b in boxes)]
+        base, wide = sign(symbol.base), width(symbol.base)
         word = "word" if symbol.base.startswith(r"\mathrm") else ""
-        return Box(f"{symbol.base}_{{{text}}}" if below else symbol.base, wide, first=word, last="" if below else word)
+        if not scripts:
+            return Box(base, wide, first=word, last=word)
+        wide += 0.7 * (width(symbol.tag) + sum(b.width + 0.3 for b in boxes))
+        return Box(below(base, run(*scripts, sep=" " if letters else ", ")), wide, first=word)
 
     def name(self, term: Term, room: float, small: bool) -> Box:
         return self.entry(self.notation.symbol(term.value), term.args)
@@ -146,13 +161,13 @@ class Printer:
         if term.value < 0:
             return self.minus(num(-term.value), room, small)
         box = number(term.value)
-        if small and box.text.startswith(r"\frac"):
+        if small and box.math.kind == "fraction":
             text = f"{term.value.numerator} / {term.value.denominator}"
-            return Box(text, 0.55 * len(text), TERM, first="digit", last="digit")
+            return Box(sign(text), 0.55 * len(text), TERM, first="digit", last="digit")
         return box
 
     def constant(self, term: Term, room: float, small: bool) -> Box:
-        return Box(CONSTANTS[term.value], 0.8)
+        return Box(sign(CONSTANTS[term.value]), 0.8)
 
     def delta(self, term: Term, room: float, small: bool) -> Box:
         return self.entry(Symbol(r"\delta"), term.args)
@@ -161,7 +176,7 @@ class Printer:
 
     def minus(self, positive: Term, room: float, small: bool) -> Box:
         box = at_least(self.box(positive, room - 1.0, small), TERM)
-        return Box(f"-{box.text}", box.width + 0.8, SUM, box.reach, box.tall, last=box.last)
+        return Box(run(sign("-"), box.math, sep=""), box.width + 0.8, SUM, box.reach, box.tall, last=box.last)
 
     def negation(self, term: Term, room: float, small: bool) -> Box:
         return self.minus(term.args[0], room, small)
@@ -173,8 +188,8 @@ class Printer:
             positive = positive_part(arg)
             box = self.box(arg if positive is None else positive, room - 1.5, small)
             box = at_least(box, TERM) if place == len(terms) - 1 else followed(box, TERM)
-            sign = ("-" if positive is not None else "") if place == 0 else "- " if positive is not None else "+ "
-            parts.append(replace(box, text=sign + box.text, width=box.width + (1.3 if sign else 0.0)))
+            mark = "-" if positive is not None else "+" if place else ""
+            parts.append(_after(mark, box, 1.3, sep=" " if place else "") if mark else box)
         return stacked([row(line, SUM) for line in filled(parts, room)])
 
     def product(self, term: Term, room: float, small: bool) -> Box:
@@ -188,15 +203,12 @@ class Printer:
             else followed(self.box(f, space, small), PRODUCT)
             for place, (f, space) in enumerate(zip(factors, rooms, strict=True))
         ]  # fmt: skip
-        spaced = boxes[:1]
-        for before, box in pairwise(boxes):
-            glue = _glue(before, box)
-            spaced.append(replace(box, text=glue + box.text, width=box.width + 0.3 + (0.5 if "cdot" in glue else 0.0)))
-        lines = filled(spaced, room)
-        if len(lines) == 1:
-            return row(spaced, PRODUCT)
-        later = [[_dotted(first), *rest] for first, *rest in lines[1:]]
-        return stacked([row(line, PRODUCT) for line in [lines[0], *later]])
+        spaced = [*boxes[:1], *(_after(*_glue(before, box)) for before, box in pairwise(boxes))]
+        rows = filled(spaced, room)
+        starts = list(accumulate((len(line) for line in rows), initial=0))
+        for start in starts[1:-1]:
+            spaced[start] = replace(spaced[start], math=run(sign(r"\cdot"), boxes[start].math))
+        return stacked([row(spaced[start:end], PRODUCT) for start, end in pairwise(starts)])
 
     def _rooms(self, factors: Sequence[Term], room: float, small: bool) -> list[float]:
         """The room of each factor: the widest one takes what the others leave, if that is enough to be broken well."""
@@ -211,34 +223,35 @@ class Printer:
         if small:
             top = followed(self.box(term.args[0], small=True), PRODUCT)
             bottom = at_least(self.box(term.args[1], small=True), POWER)
-            return row([top, Box("/", 0.5), bottom], TERM)
+            return row([top, Box(sign("/"), 0.5), bottom], TERM)
         top, bottom = (self.box(arg, room - 0.4) for arg in term.args)
         wide = max(top.width, bottom.width) + 0.3
-        return Box(rf"\frac{{{top.text}}}{{{bottom.text}}}", wide, PREFIX, tall=True)
+        return Box(fraction(top.math, bottom.math), wide, PREFIX, tall=True)
 
     def power(self, term: Term, room: float, small: bool) -> Box:
         exponent = self.box(term.args[1], small=True)
         base = at_least(self.box(term.args[0], room - 0.7 * exponent.width - 1.0, small), ATOM)
         wide = base.width + 0.72 * exponent.width
-        return Box(f"{base.text}^{{{exponent.text}}}", wide, POWER, tall=base.tall, first=base.first)
+        return Box(above(base.math, exponent.math), wide, POWER, tall=base.tall, first=base.first)
 
     def function(self, term: Term, room: float, small: bool) -> Box:
         if term.value == "exp":
             return self.exponential(term.args[0], room, small)
         if term.value == "sqrt":
             inner = self.box(term.args[0], room - 1.2, small)
-            return Box(rf"\sqrt{{{inner.text}}}", inner.width + 0.9, POWER, tall=inner.tall)
+            return Box(root(inner.math), inner.width + 0.9, POWER, tall=inner.tall)
         if term.value == "abs":
             return fence(self.box(term.args[0], room - 1.0, small), r"\lvert", r"\rvert")
-        sign = self.sign(term.value)
-        inner = listed([self.box(arg, room - width(sign) - 1.5, small) for arg in term.args])
-        first = "word" if sign.startswith(r"\mathrm") else ""
+        name = self.function_name(term.value)
+        inner = listed([self.box(arg, room - width(name) - 1.5, small) for arg in term.args])
+        first = "word" if name.startswith(r"\mathrm") else ""
         if term.value in BARE and term.args[0].op in ("var", "def", "size", "index", "const"):
-            return Box(f"{sign} {inner.text}", width(sign) + inner.width + 0.2, PREFIX, OVER_PRODUCTS)
+            return Box(run(sign(name), inner.math), width(name) + inner.width + 0.2, PREFIX, OVER_PRODUCTS)
         inside = fence(inner)
-        return Box(f"{sign}{inside.text}", width(sign) + inside.width, PREFIX, tall=inside.tall, first=first)
+        wide = width(name) + inside.width
+        return Box(run(sign(name), inside.math, sep=""), wide, PREFIX, tall=inside.tall, first=first)
 
-    def sign(self, name: str) -> str:
+    def function_name(self, name: str) -> str:
         """How a function is written."""
         greek = GREEK_SIGNS.get(name)
         if greek and self.notation.free(greek):
@@ -248,9 +261,9 @@ class Printer:
     def exponential(self, argument: Term, room: float, small: bool) -> Box:
         inner = self.box(argument, small=True)
         if self.notation.free("e") and not inner.tall and inner.width <= min(room, _LONG_EXPONENT):
-            return Box(f"e^{{{inner.text}}}", 0.5 + 0.72 * inner.width, POWER)
+            return Box(above(sign("e"), inner.math), 0.5 + 0.72 * inner.width, POWER)
         inside = fence(self.box(argument, room - 3.0, small))
-        return Box(rf"\exp{inside.text}", inside.width + 1.6, PREFIX, tall=inside.tall)
+        return Box(run(sign(r"\exp"), inside.math, sep=""), inside.width + 1.6, PREFIX, tall=inside.tall)
 
     # -- binders and operators ----------------------------------------------------------------------------------------
 
@@ -265,34 +278,37 @@ class Printer:
         if condition is TRUE:
             return box
         inner = self.box(condition, small=True)
-        return Box(rf"{box.text} \colon {inner.text}", box.width + 0.5 + inner.width)
+        return Box(run(box.math, sign(r"\colon"), inner.math), box.width + 0.5 + inner.width)
 
     def letter(self, letter: Term) -> Box:
         box = self.box(letter)
         if not self.notation.is_crowded(letter.value[0]):
             return box
         axis = self.entry(self.notation.symbol(letter.value[1]), ())
-        return Box(rf"{box.text} \in [{axis.text}]", box.width + 1.9 + axis.width)
+        inside = run(sign("["), axis.math, sign("]"), sep="")
+        return Box(run(box.math, sign(r"\in"), inside), box.width + 1.9 + axis.width)
 
-    def prefixed(self, head: str, head_width: float, body: Term, room: float, small: bool, level: int = PRODUCT) -> Box:
+    def prefixed(
+        self, head: Math, head_width: float, body: Term, room: float, small: bool, level: int = PRODUCT
+    ) -> Box:
         """An operator written before its operand."""
         inner = at_least(self.box(body, room - head_width, small), level)
-        return Box(f"{head} {inner.text}", head_width + inner.width, PREFIX, max(OVER_PRODUCTS, inner.reach), tall=True)
+        wide, reach = head_width + inner.width, max(OVER_PRODUCTS, inner.reach)
+        return Box(run(head, inner.math), wide, PREFIX, reach, tall=True)
 
     def big(self, term: Term, room: float, small: bool) -> Box:
-        below = self.ranges(term.bound, term.args[1])
-        sign = width(BIG[term.op])
+        letters = self.ranges(term.bound, term.args[1])
+        own = width(BIG[term.op])
         # Within scripts the letters stand beside the sign, not beneath it.
-        wide = (sign + 0.72 * below.width if small else max(sign + 0.9, 0.72 * below.width)) + 0.3
+        wide = (own + 0.72 * letters.width if small else max(own + 0.9, 0.72 * letters.width)) + 0.3
         level = PREFIX if term.op == "prod" else PRODUCT
-        return self.prefixed(f"{BIG[term.op]}_{{{below.text}}}", wide, term.args[0], room, small, level)
+        return self.prefixed(below(sign(BIG[term.op]), letters.math), wide, term.args[0], room, small, level)
 
     def limit(self, term: Term, room: float, small: bool) -> Box:
         body, variable, point = term.args
         place = self.box(variable), self.box(point, small=True)
-        side = f"^{{{term.value}}}" if term.value else ""
-        target = at_least(place[1], ATOM).text if side else place[1].text
-        head = rf"\lim_{{{place[0].text} \to {target}{side}}}"
+        target = above(at_least(place[1], ATOM).math, sign(term.value)) if term.value else place[1].math
+        head = below(sign(r"\lim"), run(place[0].math, sign(r"\to"), target))
         return self.prefixed(head, 0.72 * (place[0].width + place[1].width) + 2.0, body, room, small, PREFIX)
 
     def derivative(self, term: Term, room: float, small: bool) -> Box:
@@ -300,14 +316,13 @@ class Printer:
         while term.op == "diff":
             entries.append(self.box(term.args[1]))
             term = term.args[0]
-        order = f"^{{{len(entries)}}}" if len(entries) > 1 else ""
-        below = r" \, ".join(rf"\partial {e.text}" for e in entries)
+        order = above(sign(r"\partial"), sign(str(len(entries)))) if len(entries) > 1 else sign(r"\partial")
+        under = run(*(run(sign(r"\partial"), e.math) for e in entries), sep=r" \, ")
         wide = sum(e.width + 0.8 for e in entries) + 0.3
         if term.op in ("var", "def"):
             top = self.box(term)
-            text = rf"\frac{{\partial{order} {top.text}}}{{{below}}}"
-            return Box(text, max(wide, top.width + 1.0), PREFIX, tall=True)
-        return self.prefixed(rf"\frac{{\partial{order}}}{{{below}}}", wide, term, room, small, PREFIX)
+            return Box(fraction(run(order, top.math), under), max(wide, top.width + 1.0), PREFIX, tall=True)
+        return self.prefixed(fraction(order, under), wide, term, room, small, PREFIX)
 
     def replaced(self, term: Term, room: float, small: bool) -> Box:
         old = self.entry(self.notation.symbol(term.value), term.bound)
@@ -315,21 +330,21 @@ class Printer:
         wide = 0.72 * (old.width + 1.4 + new.width)
         body = self.box(term.args[0], room - wide - 0.5, small)
         body = fence(body) if body.reach or body.level < PREFIX else body
-        text = rf"\left. {body.text} \right\rvert_{{{old.text} \mapsto {new.text}}}"
-        return Box(text, body.width + 0.5 + wide, PREFIX, tall=True)
+        change = run(old.math, sign(r"\mapsto"), new.math)
+        return Box(below(fenced(body.math, ".", r"\rvert"), change), body.width + 0.5 + wide, PREFIX, tall=True)
 
     def moment(self, term: Term, room: float, small: bool) -> Box:
-        sign = MOMENTS[term.op]
         inner = listed([self.box(arg, room - 2.5, small) for arg in term.args])
         inside = fence(inner, "[", "]")
         wide = inside.width + (0.8 if term.op == "E" else 1.7)
-        return Box(f"{sign}{inside.text}", wide, tall=inside.tall, first="word")
+        return Box(run(sign(MOMENTS[term.op]), inside.math, sep=""), wide, tall=inside.tall, first="word")
 
     def cases(self, term: Term, room: float, small: bool) -> Box:
         condition, then, otherwise = term.args
         if then is ONE and otherwise is ZERO:
             inside = fence(self.box(condition, room - 1.5, small), "[", "]")
-            return Box(rf"\mathbf{{1}}{inside.text}", inside.width + 0.6, tall=inside.tall, first="word")
+            one = run(sign(r"\mathbf{1}"), inside.math, sep="")
+            return Box(one, inside.width + 0.6, tall=inside.tall, first="word")
         rows: list[tuple[Box, Box]] = []
         while term.op == "where":
             condition, then, otherwise = term.args
@@ -337,10 +352,10 @@ class Printer:
             rows.append((self.box(then, room - 3.5 - min(test.width, room / 2)), test))
             term = otherwise
         last = self.box(term, room - 8.0)
-        text = r" \\ ".join(rf"{value.text} & {self.said('if ')} {test.text}" for value, test in rows)
-        text = rf"\begin{{cases}} {text} \\ {last.text} & {self.said('otherwise')} \end{{cases}}"
+        cells = [(value.math, run(self.said("if "), test.math)) for value, test in rows]
+        cells.append((last.math, self.said("otherwise")))
         wide = max([value.width for value, _ in rows] + [last.width]) + max([t.width for _, t in rows] + [4.5]) + 3.0
-        return Box(text, wide, PREFIX, OVER_SUMS, tall=True)
+        return Box(grid("cases", cells), wide, PREFIX, OVER_SUMS, tall=True)
 
     def entries(self, term: Term, room: float, small: bool) -> Box:
         return fence(listed([self.box(arg, small=small) for arg in term.args]))
@@ -348,18 +363,18 @@ class Printer:
     # -- conditions -------------------------------------------------------------------------------------------------
 
     def relation(self, term: Term, room: float, small: bool) -> Box:
-        sign = RELATIONS[term.value]
+        mark = sign(RELATIONS[term.value])
         left, right = (at_least(self.box(arg, small=small), SUM) for arg in term.args)
-        flat = row([left, Box(sign, 1.4), right], RELATION)
+        flat = row([left, Box(mark, 1.4), right], RELATION)
         if flat.width <= room:
             return flat
         if left.width <= room / 3:
             right = at_least(self.box(term.args[1], room - left.width - 1.6), SUM)
-            return row([left, Box(sign, 1.4), _hung(right)], RELATION)
+            return row([left, Box(mark, 1.4), _hung(right)], RELATION)
         left = at_least(self.box(term.args[0], room), SUM)
         right = at_least(self.box(term.args[1], room - 3.5), SUM)
-        text = rf"\begin{{aligned}} & {left.text} \\ & \quad {sign} {right.text} \end{{aligned}}"
-        return Box(text, max(left.width, right.width + 3.0), CONDITION, OVER_SUMS, tall=True)
+        both = lines(left.math, run(sign(r"\quad"), mark, right.math))
+        return Box(both, max(left.width, right.width + 3.0), CONDITION, OVER_SUMS, tall=True)
 
     def conjunction(self, term: Term, room: float, small: bool) -> Box:
         """Conditions joined by "and"; those that form a chain are written as one: `0 < b < 1`."""
@@ -376,60 +391,62 @@ class Printer:
         box = at_least(self.box(parts[0], small=small), RELATION)
         for part in parts[1:]:
             right = at_least(self.box(part.args[1], small=small), SUM)
-            box = row([box, Box(RELATIONS[part.value], 1.4), right], RELATION)
+            box = row([box, Box(sign(RELATIONS[part.value]), 1.4), right], RELATION)
         return box
 
     def alternative(self, term: Term, room: float, small: bool) -> Box:
         parts = [at_least(self.box(arg, small=small), RELATION) for arg in term.args]
         return self._joined(parts, self.said(" or "), room)
 
-    def _joined(self, parts: Sequence[Box], word: str, room: float) -> Box:
-        joined = [parts[0], *(replace(p, text=f"{word} {p.text}", width=p.width + 2.2) for p in parts[1:])]
-        lines = filled(joined, room)
-        box = stacked([row(line, CONDITION) for line in lines])
+    def _joined(self, parts: Sequence[Box], word: Math, room: float) -> Box:
+        joined = [parts[0], *(replace(p, math=run(word, p.math), width=p.width + 2.2) for p in parts[1:])]
+        box = stacked([row(line, CONDITION) for line in filled(joined, room)])
         return replace(box, level=RELATION if len(parts) == 1 else CONDITION)
 
     def denial(self, term: Term, room: float, small: bool) -> Box:
         inner = fence(self.box(term.args[0], room - 3.0, small))
-        return Box(f"{self.said('not ')} {inner.text}", inner.width + 2.0, RELATION, tall=inner.tall)
+        return Box(run(self.said("not "), inner.math), inner.width + 2.0, RELATION, tall=inner.tall)
 
     def quantified(self, term: Term, room: float, small: bool) -> Box:
         word = self.said(" for all " if term.op == "all" else " for some ")
         body, condition = term.args
         inner = at_least(self.box(body, room - 9.0, small), RELATION)
         letters = listed([self.letter(k) for k in term.bound])
-        text = f"{inner.text} {word} {letters.text}"
+        parts = [inner.math, word, letters.math]
         wide = inner.width + 4.5 + letters.width
         if condition is not TRUE:
             test = at_least(self.box(condition, small=small), RELATION)
-            text += f" {self.said(' with ')} {test.text}"
+            parts += [self.said(" with "), test.math]
             wide += 2.5 + test.width
-        return Box(text, wide, CONDITION, tall=inner.tall)
+        return Box(run(*parts), wide, CONDITION, tall=inner.tall)
 
     def bit(self, term: Term, room: float, small: bool) -> Box:
-        return row([self.box(term.args[0], small=small), Box("= 1", 1.9)], RELATION)
+        return row([self.box(term.args[0], small=small), Box(sign("= 1"), 1.9)], RELATION)
 
     def truth(self, term: Term, room: float, small: bool) -> Box:
         return Box(self.said(term.op), 2.2, RELATION)
 
 
-def _glue(before: Box, after: Box) -> str:
-    """What stands between two factors: a dot before a number, a thin space around words, or nothing."""
+def _is_letter(math: Math) -> bool:
+    return math.kind == "sign" and re.fullmatch(r"[A-Za-z]|\\[a-z]+", math.value) is not None
+
+
+def _after(mark: str, box: Box, wide: float, sep: str = " ") -> Box:
+    """The box with a sign of that width before it, if there is one."""
+    return replace(box, math=run(sign(mark), box.math, sep=sep) if mark else box.math, width=box.width + wide)
+
+
+def _glue(before: Box, after: Box) -> tuple[str, Box, float]:
+    """What stands between two factors, the second one, and how wide it is: a dot before a number, a thin space around
+    words, or nothing."""
     if after.first == "digit" or (before.last == "digit" and after.first == "digit"):
-        return r"\cdot "
-    return r"\, " if "word" in (before.last, after.first) else ""
+        return r"\cdot", after, 0.8
+    return (r"\," if "word" in (before.last, after.first) else ""), after, 0.3
 
 
 def _hung(box: Box) -> Box:
     """The lines of the box set so that the first one stands beside what comes before them."""
-    start = r"\begin{aligned}"
-    lines = box.text.startswith(start) and box.reach == OVER_SUMS
-    return replace(box, text=start + "[t]" + box.text.removeprefix(start)) if lines else box
-
-
-def _dotted(box: Box) -> Box:
-    """The factor that begins a line."""
-    return replace(box, text=r"\cdot " + box.text.removeprefix(r"\cdot ").removeprefix(r"\, "))
+    return replace(box, math=lines(*box.math.parts, hung=True)) if box.math.kind == "lines" else box
 
 
 ROWS: dict[str, Callable[[Printer, Term, float, bool], Box]] = {
