@@ -99,7 +99,7 @@ def encode(term: Term) -> list[Any]:
     if op == "diff":  # (body, variable, indices)
         return ["diff", encode(term.args[0]), term.args[1].value, *map(encode, term.args[1].args)]
     head: list[Any] = [op]
-    if op in NAMED or op == "at":
+    if op in NAMED:
         head.append(term.value)
     if op in BINDERS:
         head.append([list(k.value) for k in term.bound])

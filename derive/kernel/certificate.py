@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from derive.kernel.check import Names, check, pure_index
 from derive.kernel.context import Context, Declaration, Definition, Law, Lemma
@@ -25,38 +25,66 @@ from derive.term import BINDERS, TRUE, Term, alike, make, num
 FORMAT = "derive-certificate"
 VERSION = 2
 VERDICTS = ("refuted", "undecided", "checked")  # of a claim that is not proved, the weakest first
-NAMED = frozenset({"const", "size", "var", "def", "fn", "cmp", "limit"})  # operators with a name as their payload
-PLAIN = frozenset(
-    "add mul neg div pow delta where E Var Cov and or not true false holds list".split()
-)  # operators with arguments alone
+NAMED = frozenset({"const", "size", "var", "def", "fn", "cmp", "limit", "at"})  # operators with a name as their payload
+PLAIN = frozenset("add mul neg div pow delta where diff E Var Cov and or not true false holds list num index".split())
+OPERATORS = NAMED | BINDERS | PLAIN
 MAX_DEPTH = 2000
 NUMBER = re.compile(r"-?[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")  # longer ones are nothing that a proof holds
 
 
+# -- readers: data to what it stands for, or Rejected -----------------------------------------------------------------
+
+Reader = Callable[[Any], Any]
+
+
+def only(kind: type) -> Reader:
+    def read(data: Any) -> Any:
+        if type(data) is not kind:
+            raise Rejected("missing or malformed")
+        return data
+
+    return read
+
+
+TEXT, WHOLE, TRUTH, LIST, OBJECT = map(only, (str, int, bool, list, dict))
+
+
+def each(read: Reader) -> Reader:
+    return lambda data: tuple(map(read, LIST(data)))
+
+
+def optional(read: Reader) -> Reader:
+    return lambda data: None if data is None else read(data)
+
+
+def field(data: Any, name: str, read: Reader) -> Any:
+    try:
+        return read(OBJECT(data).get(name))
+    except Rejected as why:
+        raise Rejected(f"{name}: {why.reason}", why.step) from None
+
+
+def record(make_: Callable[..., Any], **fields: Reader) -> Reader:
+    return lambda data: make_(**{name: field(data, name, read) for name, read in fields.items()})
+
+
 def decode(data: Any, depth: int = 0) -> Term:
-    """The term of nested lists. Raises Rejected for anything else."""
-    if not isinstance(data, list) or not data or not isinstance(data[0], str) or depth > MAX_DEPTH:
-        raise Rejected("a term is a list that begins with its operator")
-    op, rest = data[0], data[1:]
-    if op in PLAIN:
-        return make(op, [decode(a, depth + 1) for a in rest])
-    if op == "num":
-        return _number(_text(rest, 0) if len(rest) == 1 else "")
-    if op == "index" and len(rest) == 2:
-        return make("index", (), (_text(rest, 0), _text(rest, 1)))
-    if op == "diff":
-        entry = make("var", [decode(a, depth + 1) for a in rest[2:]], _text(rest, 1))
-        return make("diff", (decode(rest[0], depth + 1), entry))
-    value: str | None = None
-    if op in NAMED or op == "at":
-        value, rest = _text(rest, 0), rest[1:]
-    bound: list[Term] = []
-    if op in BINDERS:
-        if not rest or not isinstance(rest[0], list) or not all(isinstance(k, list) and len(k) == 2 for k in rest[0]):
-            raise Rejected(f"{op} without its bound letters")
-        bound, rest = [make("index", (), (_text(k, 0), _text(k, 1))) for k in rest[0]], rest[1:]
-    elif op not in NAMED:
-        raise Rejected(f"{op} is not an operator")
+    """The term of nested lists; whether it is a well-formed one is judged where it is used."""
+    op, *rest = LIST(data) or [""]
+    if TEXT(op) not in OPERATORS or depth > MAX_DEPTH:
+        raise Rejected(f"{op} is not an operator, or nested too deeply")
+    try:
+        if op == "num":
+            (text,) = rest
+            return _number(TEXT(text))
+        if op == "index":
+            return letter(rest)
+        if op == "diff":  # (body, variable, indices)
+            rest = [rest[0], ["var", *rest[1:]]]
+        value = TEXT(rest.pop(0)) if op in NAMED else None
+        bound = LETTERS(rest.pop(0)) if op in BINDERS else ()
+    except (IndexError, ValueError):
+        raise Rejected(f"{op} lacks a part") from None
     return make(op, [decode(a, depth + 1) for a in rest], value, bound)
 
 
@@ -67,10 +95,67 @@ def _number(text: str) -> Term:
     return num(Fraction(text))
 
 
-def _text(data: Any, position: int) -> str:
-    if not isinstance(data, list) or len(data) <= position or not isinstance(data[position], str):
-        raise Rejected("a name is missing")
-    return str(data[position])
+def letter(data: Any) -> Term:
+    name, axis = each(TEXT)(data) if len(LIST(data)) == 2 else (None, None)
+    if not name:
+        raise Rejected("a letter is a name and its axis")
+    return make("index", (), (name, axis))
+
+
+def instance(data: Any) -> tuple[tuple[Term, Term], ...]:
+    """Letters, each with what it is replaced by."""
+    found = each(each(decode))(data)
+    if not all(len(pair) == 2 and pair[0].op == "index" for pair in found):
+        raise Rejected("an instance is a list of letters and what they are replaced by")
+    return cast(tuple[tuple[Term, Term], ...], found)
+
+
+LETTERS, TERMS, TEXTS = each(letter), each(decode), each(TEXT)
+LAW = record(Law, family=TEXT, parameters=TERMS)
+DECLARATION = record(
+    Declaration, name=TEXT, kind=TEXT, axes=TEXTS, over=optional(TEXT), law=optional(LAW), letters=LETTERS
+)
+DEFINITION = record(Definition, name=TEXT, letters=LETTERS, body=decode)
+LEMMA = record(
+    lambda claim, letters, **rest: Lemma(number=claim, letters=frozenset(letters), **rest),
+    name=TEXT,
+    theorem=TEXT,
+    claim=WHOLE,
+    condition=decode,
+    hypotheses=TERMS,
+    variables=each(DECLARATION),
+    letters=LETTERS,
+)
+USE = record(Use, kind=TEXT, number=WHOLE, letters=instance, multiplier=optional(decode), over=LETTERS)
+STEP = record(Step, rule=TEXT, after=decode, path=each(WHOLE), reverse=TRUTH, uses=each(USE))
+CITE = record(Cite, line=WHOLE, letters=instance)
+PART = record(Part, multiplier=decode, cites=each(CITE), over=LETTERS, where=decode)
+LINE = record(
+    Line,
+    condition=decode,
+    rule=TEXT,
+    values=TERMS,
+    parts=each(PART),
+    cites=each(optional(CITE)),
+    letters=LETTERS,
+    where=decode,
+    uses=each(USE),
+)
+
+
+def decode_proof(data: Any) -> Proof:
+    """The steps and lines. Raises Rejected with the number of the first that is none."""
+    found: dict[str, tuple[Any, ...]] = {"steps": (), "lines": ()}
+    for name, read in (("steps", STEP), ("lines", LINE)):
+        for number, item in enumerate(field(data, name, LIST), len(found["steps"]) + 1):
+            try:
+                found[name] += (read(item),)
+            except Rejected as why:
+                raise Rejected(why.reason, number) from None
+    return Proof(TRUE, **found)
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
 
 
 def digest(data: Any) -> str:
@@ -133,9 +218,9 @@ def verify(data: Any) -> list[Replay]:
         raise Rejected(f"not a certificate of version {VERSION}")
     found: list[Replay] = []
     proved = Proved()
-    for source in _part(data, "imports", list):
-        found += _theory(source, f"{_part(source, 'theory', str)}.", proved)
-    _part(data, "theory", str)
+    for source in field(data, "imports", LIST):
+        found += _theory(source, f"{field(source, 'theory', TEXT)}.", proved)
+    field(data, "theory", TEXT)
     found += _theory(data, "", proved)
     if all(r.ok for r in found) and seal(data) != data.get("digest"):
         raise Rejected("edited after it was sealed: the names or verdicts of theorems, or which claims they have")
@@ -143,12 +228,12 @@ def verify(data: Any) -> list[Replay]:
 
 
 def _theory(data: Any, prefix: str, proved: Proved) -> Iterator[Replay]:
-    text = _part(data, "text", str)
+    text = field(data, "text", TEXT)
     if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != data.get("sha256"):
         raise Rejected("the text is not the one that was certified: its SHA-256 differs")
-    for theorem in _part(data, "theorems", list):
-        name, claims = _part(theorem, "name", str), _part(theorem, "claims", list)
-        left = [_part(c, "verdict", str) for c in _part(theorem, "open", list)]
+    for theorem in field(data, "theorems", LIST):
+        name, claims = field(theorem, "name", TEXT), field(theorem, "claims", LIST)
+        left = [field(c, "verdict", TEXT) for c in field(theorem, "open", LIST)]
         weakest = next((v for v in VERDICTS if v in left), "proved" if claims and not left else "undecided")
         if theorem.get("verdict") != weakest:
             raise Rejected(f"{name} is not {theorem.get('verdict')}: the weakest of its claims is {weakest}")
@@ -160,14 +245,7 @@ def _theory(data: Any, prefix: str, proved: Proved) -> Iterator[Replay]:
                 why = str(rejected)
             except RecursionError:
                 why = "nested too deeply"
-            yield Replay(prefix + name, number, _part(claim, "statement", str), why is None, why)
-
-
-def _part(data: Any, name: str, kind: type) -> Any:
-    found = data.get(name) if isinstance(data, dict) else None
-    if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
-        raise Rejected(f"{name} is missing or malformed")
-    return found
+            yield Replay(prefix + name, number, field(claim, "statement", TEXT), why is None, why)
 
 
 def _replay(claim: Any, proved: Proved) -> tuple[Term, Context]:
@@ -179,14 +257,14 @@ def _replay(claim: Any, proved: Proved) -> tuple[Term, Context]:
 
 
 def _judged(claim: Any, proved: Proved) -> tuple[Term, Context]:
-    context = decode_context(_part(claim, "context", dict))
-    condition = decode(_part(claim, "claim", list))
+    context = field(claim, "context", decode_context)
+    condition = field(claim, "claim", decode)
     if claim.get("kind") == "example":
         from derive.kernel import examples
 
         examples.decide(condition, context)
         return condition, context
-    data = _part(claim, "proof", dict)
+    data = field(claim, "proof", OBJECT)
     proof = replace(decode_proof(data), claim=condition)
     uses = [u for part in (*proof.steps, *proof.lines) for u in part.uses]  # type: ignore[attr-defined]
     for number in sorted({u.number for u in uses if u.kind != "hypothesis" and 0 <= u.number < len(context.lemmas)}):
@@ -196,10 +274,10 @@ def _judged(claim: Any, proved: Proved) -> tuple[Term, Context]:
     if sorted(list(k.value) for k in condition.letters) != data.get("free_letters"):
         raise Rejected("the certificate names other free letters than the claim has")
     for name, conditions in found.items():
-        if [c.condition for c in conditions] != _conditions(_part(data, name, list)):
+        if [c.condition for c in conditions] != _conditions(field(data, name, LIST)):
             raise Rejected(f"the certificate names other {name} than the kernel found")
     for number, (met, step) in enumerate(zip(account.conditions, data["steps"], strict=False), 1):
-        if [c.condition for c in met if c.reason] != _conditions(_part(step, "conditions", list)):
+        if [c.condition for c in met if c.reason] != _conditions(field(step, "conditions", LIST)):
             raise Rejected("the certificate names other side conditions than the kernel found", number)
     return condition, context
 
@@ -246,20 +324,16 @@ def _unlike(lemma: Lemma, wanted: Term, here: Normal, there: Normal) -> str | No
     return None
 
 
-def decode_context(data: dict[str, Any]) -> Context:
+def decode_context(data: Any) -> Context:
     """What a claim rests on. Raises Rejected unless its parts fit together."""
-    declared = [_declared(d) for d in _part(data, "declarations", list)]
-    defined = [
-        Definition(_part(d, "name", str), _letters(_part(d, "letters", list)), decode(_part(d, "body", list)))
-        for d in _part(data, "definitions", list)
-    ]
+    declared, defined = field(data, "declarations", each(DECLARATION)), field(data, "definitions", each(DEFINITION))
     context = Context(
-        tuple(_texts(_part(data, "axes", list))),
+        field(data, "axes", TEXTS),
         {d.name: d for d in declared},
         {d.name: d for d in defined},
-        tuple(decode(h) for h in _part(data, "hypotheses", list)),
-        tuple(_lemma(m) for m in _part(data, "lemmas", list)),
-        frozenset(_letters(_part(data, "letters", list))),
+        field(data, "hypotheses", TERMS),
+        field(data, "lemmas", each(LEMMA)),
+        frozenset(field(data, "letters", LETTERS)),
     )
     if len({*context.declarations, *context.definitions}) < len(declared) + len(defined):
         raise Rejected("a name is declared or defined twice")
@@ -297,107 +371,3 @@ def sound(context: Context) -> None:
     for h in (*context.hypotheses, *(c for m in context.lemmas for c in (m.condition, *m.hypotheses))):
         if h.op != "cmp" or all(a.op != "list" for a in h.args):  # `z == [2, 1]` is judged where examples are
             well_formed(h, context)
-
-
-def _declared(data: Any) -> Declaration:
-    name, kind, axes = _part(data, "name", str), _part(data, "kind", str), _texts(_part(data, "axes", list))
-    law, ranges = data.get("law"), data.get("over")
-    if ranges is not None and not isinstance(ranges, str):
-        raise Rejected("an index ranges over an axis")
-    made = None
-    if law is not None:
-        made = Law(_part(law, "family", str), tuple(decode(p) for p in _part(law, "parameters", list)))
-    return Declaration(name, kind, tuple(axes), ranges, made, _letters(_part(data, "letters", list)))
-
-
-def _lemma(data: Any) -> Lemma:
-    return Lemma(
-        _part(data, "name", str),
-        decode(_part(data, "condition", list)),
-        tuple(decode(h) for h in _part(data, "hypotheses", list)),
-        tuple(_declared(v) for v in _part(data, "variables", list)),
-        _part(data, "theorem", str),
-        _part(data, "claim", int),
-        frozenset(_letters(_part(data, "letters", list))),
-    )
-
-
-def _texts(data: list[Any]) -> list[str]:
-    return [_text(data, p) for p in range(len(data))]
-
-
-def _letters(data: list[Any]) -> tuple[Term, ...]:
-    return tuple(make("index", (), (_text(k, 0), _text(k, 1))) for k in data)
-
-
-def decode_proof(data: dict[str, Any]) -> Proof:
-    """The steps and lines. Raises Rejected with the number of the first that is none."""
-    steps = [_numbered(n, _step, s) for n, s in enumerate(_part(data, "steps", list), 1)]
-    lines = [_numbered(n, _decoded_line, m) for n, m in enumerate(_part(data, "lines", list), len(steps) + 1)]
-    return Proof(TRUE, tuple(steps), tuple(lines))
-
-
-def _numbered(number: int, decoder: Callable[[Any], Any], data: Any) -> Any:
-    try:
-        return decoder(data)
-    except Rejected as why:
-        raise Rejected(why.reason, number) from None
-
-
-def _step(data: Any) -> Step:
-    path = _part(data, "path", list)
-    if not all(isinstance(p, int) and not isinstance(p, bool) for p in path):
-        raise Rejected("a path is a list of argument numbers")
-    after, reverse = decode(_part(data, "after", list)), _part(data, "reverse", bool)
-    return Step(_part(data, "rule", str), after, tuple(path), reverse, _uses(data))
-
-
-def _decoded_line(data: Any) -> Line:
-    parts = [
-        Part(
-            decode(_part(p, "multiplier", list)),
-            tuple(_decoded_cite(c) for c in _part(p, "cites", list)),
-            _letters(_part(p, "over", list)),
-            decode(_part(p, "where", list)),
-        )
-        for p in _part(data, "parts", list)
-    ]
-    return Line(
-        decode(_part(data, "condition", list)),
-        _part(data, "rule", str),
-        tuple(decode(v) for v in _part(data, "values", list)),
-        tuple(parts),
-        tuple(None if c is None else _decoded_cite(c) for c in _part(data, "cites", list)),
-        _letters(_part(data, "letters", list)),
-        decode(_part(data, "where", list)),
-        _uses(data),
-    )
-
-
-def _decoded_cite(data: Any) -> Cite:
-    return Cite(_part(data, "line", int), _decoded_pairs(data))
-
-
-def _decoded_pairs(data: Any) -> tuple[tuple[Term, Term], ...]:
-    pairs = _part(data, "letters", list)
-    if not all(isinstance(p, list) and len(p) == 2 for p in pairs):
-        raise Rejected("an instance is a list of pairs of letters")
-    found = tuple((decode(a), decode(b)) for a, b in pairs)
-    if any(k.op != "index" for k, _ in found):
-        raise Rejected("an instance replaces letters")
-    return found
-
-
-def _uses(data: Any) -> tuple[Use, ...]:
-    return tuple(decode_use(u) for u in _part(data, "uses", list))
-
-
-def decode_use(data: Any) -> Use:
-    letters, multiplier = _decoded_pairs(data), data.get("multiplier")
-    return Use(
-        _part(data, "kind", str),
-        _part(data, "number", int),
-        letters,
-        None if multiplier is None else decode(multiplier),
-        _letters(_part(data, "over", list)),
-    )
