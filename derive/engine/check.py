@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from derive.engine.prove import Attempt, prove
+from derive.engine.reasons import explained
 from derive.engine.verdict import ClaimResult, TheoremResult, TheoryResult
 from derive.kernel.check import check as kernel_check
 from derive.kernel.check import pure_index
@@ -167,7 +168,7 @@ def _judge(claim: Claim, context: Context, deadline: float) -> ClaimResult:
         if doubt is not None:
             return ClaimResult(claim, "undecided", doubt)
         used = needed_hypotheses(attempt.proof, attempt.account, context)
-        return ClaimResult(claim, "proved", None, attempt.proof, attempt.account, None, used)
+        return ClaimResult(claim, "proved", None, attempt.proof, explained(attempt.account), None, used)
     return _without_proof(claim, context, attempt, deadline)
 
 

@@ -166,7 +166,7 @@ class Search:
         claim, found = self.ground.claim, []
         for need in domain.needs(self.ground.plain, claim.args[1]) if claim.op == "cmp" else ():
             condition = need.condition
-            if condition.op != "cmp" or domain.reason(self.nf, need, self.ground.known) is not None:
+            if condition.op != "cmp" or domain.met(self.nf, need, self.ground.known):
                 continue
             mapping = {k: self.letter(k.value[1]) for k in need.letters}
             scope = Scope(tuple(mapping.values()), substitute(both(*need.guards), mapping))

@@ -270,14 +270,14 @@ def _judged(claim: Any, proved: Proved) -> tuple[Term, Context]:
     for number in sorted({u.number for u in uses if u.kind != "hypothesis" and 0 <= u.number < len(context.lemmas)}):
         _covered(context.lemmas[number], context, proved)
     account = check(proof, context, names=proved.shared(context))
-    found = {"obligations": account.obligations, "domain": [Condition(c, "") for c in account.domain]}
+    found = {"obligations": account.obligations, "domain": [Condition(c) for c in account.domain]}
     if sorted(list(k.value) for k in condition.letters) != data.get("free_letters"):
         raise Rejected("the certificate names other free letters than the claim has")
     for name, conditions in found.items():
         if [c.condition for c in conditions] != _conditions(field(data, name, LIST)):
             raise Rejected(f"the certificate names other {name} than the kernel found")
     for number, (met, step) in enumerate(zip(account.conditions, data["steps"], strict=False), 1):
-        if [c.condition for c in met if c.reason] != _conditions(field(step, "conditions", LIST)):
+        if [c.condition for c in met] != _conditions(field(step, "conditions", LIST)):
             raise Rejected("the certificate names other side conditions than the kernel found", number)
     return condition, context
 

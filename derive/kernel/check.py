@@ -93,7 +93,7 @@ class Ground:
         self.known = self.needs + [
             n for h in context.hypotheses for n in domain.needs(self.plain, h, "%") if n.condition.op == "E"
         ]
-        self.open = [n for n in self.needs if domain.reason(self.plain, n, ()) is None]
+        self.open = [n for n in self.needs if not domain.met(self.plain, n, ())]
         telling = [n for n in self.needs if not domain.plainly(self.plain, n)]
         more = list(domain.facts_from(telling, "the left side is defined"))
         self.full = self.normal([*self.facts, *more]) if more else self.plain
@@ -221,7 +221,7 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
         order.judge_condition(ground, claim)
         note(account, "sign judgement")
         for need in domain.needs(ground.plain, claim):  # there is no left side: all of it must be defined
-            if domain.reason(ground.full, need, ground.known) is None:
+            if not domain.met(ground.full, need, ground.known):
                 raise Undefined(shown(need, claim))
         return account
     if claim.op != "cmp":
@@ -246,7 +246,7 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
         current = step.after
         if number < len(proof.steps):  # algebra reads sqrt(x)**2 as x: each line must be defined where the left side is
             for need in domain.needs(ground.plain, current):
-                if domain.reason(ground.full, need, ground.known) is None:
+                if not domain.met(ground.full, need, ground.known):
                     raise Rejected("this line may be undefined where the left side is not", number)
     if board is None:
         board = order.judge(ground, proof, current, account)
@@ -254,10 +254,9 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
     elif not alike(current, right):
         raise Rejected("the last step does not give the right side")
     for need in domain.needs(ground.plain, right):
-        met = domain.reason(ground.full, need, ground.known) or board.reason(need)
-        if met is None:
+        if not domain.met(ground.full, need, ground.known) and not board.meets(need):
             raise Undefined(shown(need, claim))
-        account.obligations.append(Condition(shown(need, claim), met))
+        account.obligations.append(Condition(shown(need, claim), need, ground.full, board))
     account.domain += [shown(need, claim) for need in ground.open]
     return account
 
@@ -316,7 +315,7 @@ def check_step(ground: Ground, before: Term, step: Step, account: Account) -> li
             raise Rejected(f"{step.rule} does not apply at this place") from None
         if not alike(expected, right):
             raise Rejected(f"{step.rule} gives something else")
-        return [side_condition(here, c, found) for c in rule.conditions]
+        return [met for c in rule.conditions for met in side_condition(here, c, found)]
     procedure = PROCEDURES.get(step.rule)
     if procedure is None:
         raise Rejected(f"there is no rule {step.rule}")
@@ -363,46 +362,39 @@ def descend(ground: Ground, before: Term, step: Step) -> tuple[Normal, Term, Ter
     return here, old, new, local
 
 
-def side_condition(here: Normal, condition: tuple[object, ...], found: dict[str, object]) -> Condition:
-    """The side condition of a row, met; raises Rejected where it is not known to hold."""
+def side_condition(here: Normal, condition: tuple[object, ...], found: dict[str, object]) -> list[Condition]:
+    """The condition of a row, met, where it is one on a value; raises Rejected where it is not known to hold."""
     kind, *patterns = condition
     values = [instantiate(p, found) if isinstance(p, Term) and p.op != "index" else found["?k"] for p in patterns]
-    first = values[0]
-    assert isinstance(first, Term)
     if kind == "nonzero":
-        wanted = cmp("!=", first, NOUGHT)
-        why = domain.reason(here, Need(wanted), ())
-        if why is None:
+        assert isinstance(values[0], Term)
+        need = Need(cmp("!=", values[0], NOUGHT))
+        if not domain.met(here, need, ()):
             raise Rejected("a denominator is not known to be different from 0")
-        return Condition(wanted, why)
-    if kind == "constant":
-        entry = values[1]
-        assert isinstance(entry, Term)
-        if depends(here, first, entry.value):
-            raise Rejected(f"an expression taken as constant depends on {entry.value}")
-        return Condition(TRUE, "")
-    if kind == "free":
-        letters = values[1]
-        assert isinstance(letters, tuple)
-        if not first.letters.isdisjoint(letters):
-            raise Rejected("a part taken out of a sum holds its bound letter")
-        return Condition(TRUE, "")
-    names = [moments.random_names(here, here.opened(v)) for v in values if isinstance(v, Term)]
-    if kind == "certain":
-        if names[0]:
-            raise Rejected("an expression taken as certain holds a random name")
-        return Condition(TRUE, "")
-    if kind == "independent":
-        if names[0] & names[1]:
-            raise Rejected("factors taken as independent share a random name")
-        return Condition(TRUE, "")
-    if kind == "separate":
-        letters = values[1]
-        assert isinstance(letters, tuple)
-        if not moments.apart(here, here.opened(first), letters):
-            raise Rejected("terms taken as independent share a random entry")
-        return Condition(TRUE, "")
-    raise Rejected(f"unknown side condition {kind}")
+        return [Condition(need.condition, need, here)]
+    holds, why = SIDE_CONDITIONS[str(kind)]
+    if not holds(here, *values):
+        raise Rejected(why)
+    return []
+
+
+def random_in(here: Normal, term: Term) -> frozenset[str]:
+    return frozenset(moments.random_names(here, here.opened(term)))
+
+
+SIDE_CONDITIONS: dict[str, tuple[Callable[..., bool], str]] = {
+    "constant": (lambda nf, a, x: not depends(nf, a, x.value), "an expression taken as constant is none"),
+    "free": (lambda nf, a, k: a.letters.isdisjoint(k), "a part taken out of a sum holds its bound letter"),
+    "certain": (lambda nf, a: not random_in(nf, a), "an expression taken as certain holds a random name"),
+    "independent": (
+        lambda nf, a, b: random_in(nf, a).isdisjoint(random_in(nf, b)),
+        "factors taken as independent share a random name",
+    ),
+    "separate": (
+        lambda nf, f, k: moments.apart(nf, nf.opened(f), k),
+        "terms taken as independent share a random entry",
+    ),
+}
 
 
 # -- procedures: steps that are no rows ----------------------------------------------------------------------------
@@ -479,7 +471,7 @@ def lemma_at(ground: Ground, account: Account, use: Use, here: Normal) -> Term:
     if any(k in context.letters or k.value[1] != subscript_axis(v, ground.context) for k, v in mapping.items()):
         raise Rejected("a letter of the lemma is replaced by something of another axis")
     for need in domain.needs(ground.plain, condition.args[0], "~"):
-        if domain.reason(here, need, ground.known) is None:
+        if not domain.met(here, need, ground.known):
             raise Rejected(f"lemma {lemma.name} is used where its left side may be undefined")
     account.lemmas.add(lemma.name)
     return condition

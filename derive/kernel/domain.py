@@ -15,7 +15,7 @@ from derive.kernel.derivative import depends, differentiate
 from derive.kernel.normal import Normal
 from derive.kernel.poly import CASES, constant
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, sign
+from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, sign
 from derive.term import (
     FALSE,
     ONE,
@@ -406,36 +406,27 @@ def plainly(nf: Normal, need: Need) -> bool:
     return not signs & ~RELATION[need.condition.value]
 
 
-def reason(nf: Normal, need: Need, known: Iterable[Need]) -> str | None:
-    """Why the need is met under the facts of `nf`; None where that is not known."""
+def met(nf: Normal, need: Need, known: Iterable[Need]) -> bool:
+    """Whether the need is known to be met under the facts of `nf`."""
     here = nf.extended(need.guards)
     if here is None:
-        return "its case cannot occur"
-    condition = need.condition
-    if (words := here.reasons.get(condition)) is not None:
-        return words
-    if condition.op in ("E", "Var", "Cov"):
+        return True
+    condition, op = need.condition, need.condition.op
+    if op in ("or", "and"):
+        parts = (met(nf, Need(c, need.letters, need.guards), known) for c in condition.args)
+        return any(parts) if op == "or" else all(parts)
+    if op == "cmp":
+        return not here.compare(condition) & ~RELATION[condition.value]
+    if op in ("E", "Var", "Cov"):
         return integrable(here, condition, known)
-    if condition.op == "or":
-        return next((r for c in condition.args if (r := reason(nf, Need(c, need.letters, need.guards), known))), None)
-    if condition.op == "and":
-        reasons = [reason(nf, Need(c, need.letters, need.guards), known) for c in condition.args]
-        return reasons[0] if all(reasons) else None
-    if condition.op == "cmp":
-        if not here.compare(condition) & ~RELATION[condition.value]:
-            here.reasons[condition] = explain(here, difference(condition))
-            return here.reasons[condition]
-        return None
-    if condition.op == "limit" and _has_limit(here, condition):
-        return "the limit exists"
-    if condition.op == "any" and constant(here.condition(condition)) == 1:
-        return "the filter leaves something"
-    if condition.op == "any" and _filter_nonempty(condition):
-        return "the filter leaves something"
-    for other in known:
-        if other.sure and other.condition.op == condition.op and not other.guards and _same_special(here, other, need):
-            return "the left side needs it too"
-    return None
+    if op == "limit" and _has_limit(here, condition):
+        return True
+    if op == "any" and (constant(here.condition(condition)) == 1 or _filter_nonempty(condition)):
+        return True
+    return any(
+        other.sure and other.condition.op == op and not other.guards and _same_special(here, other, need)
+        for other in known
+    )
 
 
 def _has_limit(nf: Normal, term: Term) -> bool:
@@ -473,37 +464,6 @@ def _same_special(nf: Normal, left: Need, right: Need) -> bool:
     if a.op in ("at", "diff", "limit"):  # an equal value elsewhere may be undefined where this one is not
         return alike(nf.opened(a), nf.opened(b))
     return a.op == b.op and nf.equal(make(a.op, a.args, a.value, a.bound), b)
-
-
-def explain(nf: Normal, term: Term) -> str:
-    """In words, what makes the sign of the term known."""
-    op = term.op
-    if op == "def":
-        return explain(nf, nf.unfold(term))
-    if op == "num":
-        return "a number"
-    if op == "size":
-        return "a size is at least 1"
-    if op == "var":
-        declaration = nf.context.declarations.get(term.value)
-        if declaration is not None and declaration.kind in ("positive", "nonnegative"):
-            return f"{term.value} is declared {declaration.kind}"
-    if op == "fn" and term.value == "exp":
-        return "an exponential is positive"
-    if op == "sum" and sign(nf, term.args[0]) == POS:
-        return "a sum of positive terms"
-    if op == "sum" and not sign(nf, term.args[0]) & NEG:
-        return "a sum of terms that are not negative"
-    if op in ("add", "mul", "div", "pow") and _by_parts(nf, term):
-        return f"the signs of its {'terms' if op == 'add' else 'factors'}"
-    for fact in nf.raw_facts:
-        if nf.instance(Fact(nf.canonical(fact.term), fact.signs, fact.letters, (), ""), nf.canonical(term)) is not None:
-            return fact.source
-    return "the signs of its normal form"
-
-
-def _by_parts(nf: Normal, term: Term) -> bool:
-    return all(sign(nf, a) != ANY for a in term.args)
 
 
 # -- integrability ---------------------------------------------------------------------------------------------------
@@ -569,8 +529,8 @@ def entry_degree(nf: Normal, atom: Term, name: str) -> int | None:
     return None
 
 
-def integrable(nf: Normal, term: Term, known: Iterable[Need]) -> str | None:
-    """Why the mean exists: moments that the laws have, or that the left side or a hypothesis needs too."""
+def integrable(nf: Normal, term: Term, known: Iterable[Need]) -> bool:
+    """Whether the mean exists: by moments that the laws have, or that the left side or a hypothesis needs too."""
     degrees, opaque = profile(nf, term, known=False)
     have: dict[str, int] = {}
     others: set[Term] = set()
@@ -584,12 +544,12 @@ def integrable(nf: Normal, term: Term, known: Iterable[Need]) -> str | None:
         declaration = nf.context.declarations[name]
         assert declaration.law is not None
         if declaration.law.family == "random" and degree > max(2, have.get(name, 0)):
-            return None
+            return False
     for group in opaque - others:
         names = moments.random_names(nf, group)
         bounded = all(
             (d := nf.context.declarations[n].law) is not None and d.family in ("bernoulli", "rademacher") for n in names
         )
         if not bounded and any(t.op in ("E", "Var", "Cov") for t in subterms(nf.canonical(make("E", (group,))))):
-            return None
-    return "the moments exist"
+            return False
+    return True

@@ -253,7 +253,7 @@ class Example:
         elif condition.op in CONDITIONS:
             met = self.truth(condition)
         else:
-            met = domain.reason(self.nf, domain.Need(condition), ()) is not None
+            met = domain.met(self.nf, domain.Need(condition), ())
         if not met:
             raise Rejected("a derivative, limit or mean is not known to exist there")
 

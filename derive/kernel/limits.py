@@ -483,4 +483,4 @@ class Expansion:
     def met(self, nf: Normal, need: domain.Need) -> bool:
         if need.condition.op in CONDITIONS:
             return self.settles(need.condition)
-        return domain.reason(nf, need, ()) is not None
+        return domain.met(nf, need, ())

@@ -80,8 +80,7 @@ class Normal:
         self.partitions: dict[tuple[Term, ...], Poly] = {}
         self.leads: dict[Term, tuple[Mono, int | Fraction] | None] = {}
         self.inner: dict[object, Normal | None] = {}
-        self.needs: dict[object, dict[Any, None]] = {}  # what parts need to be defined, and why that is met
-        self.reasons: dict[Term, str] = {}
+        self.needs: dict[object, dict[Any, None]] = {}  # what parts need to be defined
         self.depth = 0
         self.ties: dict[Term, Term] = {}
         self.install()

@@ -219,11 +219,11 @@ class Board:
         well_formed(term, self.ground.context)
         if any(t.op in UNSURE for t in subterms(self.ground.plain.opened(term))):
             for need in domain.needs(self.ground.plain, term):
-                if need.condition.op in UNSURE and not domain.reason(self.ground.full, need, self.ground.known):
+                if need.condition.op in UNSURE and not domain.met(self.ground.full, need, self.ground.known):
                     raise Rejected("a mean or limit that may not exist")
 
-    def reason(self, need: Need) -> str | None:
-        """The rule of a line that says what must hold for a term to be defined."""
+    def meets(self, need: Need) -> Line | None:
+        """A line that says what must hold for a term to be defined."""
         here = self.ground.full.extended(need.guards)
         if here is None or need.condition.op != "cmp":
             return None
@@ -234,7 +234,7 @@ class Board:
             if all(k.value[1] == v.value[1] for k, v in mapping.items()):
                 term, guards = substitute(known.term, mapping), (substitute(g, mapping) for g in known.guards)
                 if all(map(here.holds, guards)) and here.equal(term, difference(need.condition)):
-                    return f"by {known.source}"
+                    return line
         return None
 
     def follows(self, nf: Normal, condition: Term) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from derive.term import TRUE, Term
 
@@ -99,10 +100,16 @@ class Proof:
 
 @dataclass(frozen=True)
 class Condition:
-    """A side condition that was met: what had to hold, and why it does."""
+    """A condition that was met: what had to hold, and by which facts and lines it does.
+
+    The kernel does not put its reason in words.
+    """
 
     condition: Term
-    reason: str
+    need: Any = None
+    here: Any = None
+    board: Any = None
+    reason: str = ""
 
 
 @dataclass
@@ -111,7 +118,7 @@ class Account:
 
     conditions: list[tuple[Condition, ...]] = field(default_factory=list)  # for each step
     domain: list[Term] = field(default_factory=list)  # where the left side is defined, beyond what is declared
-    obligations: list[Condition] = field(default_factory=list)  # why the right side is defined there
+    obligations: list[Condition] = field(default_factory=list)  # what the right side needs
     rules: dict[str, int] = field(default_factory=dict)
     hypotheses: set[int] = field(default_factory=set)  # numbers of the hypotheses used
     lemmas: set[str] = field(default_factory=set)
