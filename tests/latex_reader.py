@@ -316,10 +316,9 @@ class Reader:
         name = self.try_symbol()
         if name is not None:
             return self.entry(*name)
-        if token == "e" and self.peek(1) == "^":
+        if token == "e":
             self.take()
-            self.take()
-            return fn("exp", self.inside(self.sum))
+            return fn("exp", self.inside(self.sum) if self.peek() == "^" and self.take() else ONE)
         if token == r"\log" and self.peek(1) == r"\Gamma":
             self.take()
             token = self.peek()
@@ -454,6 +453,8 @@ def _canonical(term: Term) -> Term | None:
         return mul(*([number] if number is not ONE or not rest else []), *rest)
     if op == "div" and all(a.op == "num" for a in args) and args[1].value:
         return num(args[0].value / args[1].value)
+    if op == "div" and args[0].op == "num" and args[0].value < 0:
+        return _canonical(mul(MINUS_ONE, div(num(-args[0].value), args[1])))
     if op == "pow" and args[0] is num(10) and args[1].op == "num" and args[1].value.denominator == 1:
         return num(Fraction(10) ** int(args[1].value))
     if op == "holds":

@@ -22,7 +22,7 @@ from derive.language import catalogue, load, loads
 from derive.language.layout import theory_to_text
 from derive.language.words import FUNCTIONS
 from derive.paths import template_dir
-from derive.report import katex, pdf, prose, words
+from derive.report import escape, katex, pdf, prose, words
 from derive.report.document import Document, document
 from derive.report.languages import LANGUAGES, language, table
 from derive.report.pdf import MissingTool
@@ -354,3 +354,8 @@ def test_words_within_formulas_are_chinese_too() -> None:
     assert "otherwise" not in chinese and r"\text{if " not in chinese
     assert r"\text{otherwise}" in render(document(checked_text(text)), "md")
     assert katex.rendered([(r"\begin{cases} x & \text{若 } x > y \\ y & \text{其他} \end{cases}", True)])
+
+
+def test_chinese_line_may_break_after_a_stop_before_what_is_not_chinese() -> None:
+    assert escape.tex("其中，SciPy：") == r"其中，\allowbreak{}SciPy：\allowbreak{}"
+    assert "allowbreak" not in escape.tex("（其中，中文")

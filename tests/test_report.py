@@ -170,7 +170,7 @@ def assert_compiles(tex: str, folder: Path) -> None:
         assert run.returncode == 0, log[-3000:]
     assert "undefined" not in log
     wide = [float(points) for points in re.findall(r"Overfull \\hbox \(([\d.]+)pt", log)]
-    assert max(wide, default=0.0) <= 10.0
+    assert max(wide, default=0.0) <= 5.0
 
 
 def without_numbers(text: str) -> str:

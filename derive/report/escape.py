@@ -171,6 +171,7 @@ SIGNS = {
 _T1 = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿ"
                 "ĂăĄąĆćČčĎďĐđĘęĚěĞğĹĺĽľŁłŃńŇňŐőŒœŔŕŘřŚśŞşŠšŢţŤťŮůŰűŸŹźŻżŽž§£¡¿")  # fmt: skip
 _TYPEWRITER = {"'": r"\textquotesingle{}", "-": "-{}", ",": ",{}", "?": "?{}", "!": "!{}"}
+_CHINESE_STOPS = frozenset("，。；：、）")  # after which a line may be broken before what is not Chinese
 _BREAK_AFTER = 24  # characters without a blank, after which a line may be broken
 
 
@@ -188,9 +189,11 @@ def tex_code(text: str, breaks: bool = True) -> str:
 def _tex(text: str, more: dict[str, str], breaks: bool = True) -> str:
     parts: list[str] = []
     run = 0
-    for character in text:
+    for place, character in enumerate(text):
         run = 0 if character == " " else run + 1
         parts.append(more.get(character) or _tex_character(character))
+        if character in _CHINESE_STOPS and not is_chinese(text[place + 1 : place + 2] or "x"):
+            parts.append(r"\allowbreak{}")
         if breaks and run and (run % _BREAK_AFTER == 0 or character in "_/"):
             parts.append(r"\allowbreak{}")
     # No ligature may join what was written apart.

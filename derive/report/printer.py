@@ -77,6 +77,8 @@ def positive_part(term: Term) -> Term | None:
         return num(-term.value)
     if term.op == "mul" and (first := positive_part(term.args[0])) is not None:
         return make("mul", (first, *term.args[1:]))
+    if term.op == "div" and (top := positive_part(term.args[0])) is not None and top.op == "num":
+        return make("div", (top, term.args[1]))
     return None
 
 
@@ -220,6 +222,9 @@ class Printer:
         return [left if place == widest else math.inf for place in range(len(factors))]
 
     def quotient(self, term: Term, room: float, small: bool) -> Box:
+        positive = positive_part(term)
+        if positive is not None:
+            return self.minus(positive, room, small)
         if small:
             top = followed(self.box(term.args[0], small=True), PRODUCT)
             bottom = at_least(self.box(term.args[1], small=True), POWER)
@@ -260,6 +265,8 @@ class Printer:
 
     def exponential(self, argument: Term, room: float, small: bool) -> Box:
         inner = self.box(argument, small=True)
+        if self.notation.free("e") and argument is ONE:
+            return Box(sign("e"), 0.5, POWER)
         if self.notation.free("e") and not inner.tall and inner.width <= min(room, _LONG_EXPONENT):
             return Box(above(sign("e"), inner.math), 0.5 + 0.72 * inner.width, POWER)
         inside = fence(self.box(argument, room - 3.0, small))
