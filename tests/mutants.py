@@ -206,6 +206,8 @@ def use_mutants(use: Use) -> Iterator[Use]:
             yield replace(use, letters=swapped(use.letters, n, ((k, other),)))
     if use.over:
         yield replace(use, over=use.over[1:])
+    if use.value is not None:
+        yield from (replace(use, value=other) for _, other in changed(use.value))
 
 
 def line_mutants(line: Line) -> Iterator[tuple[str, Line]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
@@ -381,6 +382,57 @@ def test_lemma_needs_its_hypotheses() -> None:
 
     assert refused_term(claim, LEMMA_STEP, where_=lemma_context(Lemma("l", condition, (needed,))))
     assert check(Proof(claim, (LEMMA_STEP,)), lemma_context(Lemma("l", condition, (needed,)), needed)).lemmas == {"l"}
+
+
+def test_lemma_is_named_as_one() -> None:
+    """What is no lemma is not looked for among those that are proved: a line may not borrow one under another kind."""
+    known = lemma_context(Lemma("l", cmp(">=", x, ZERO)))
+    for kind in ("hypothesis", "telescoping", ""):
+        line = Line(cmp(">=", x, ZERO), "lemma", uses=(Use(kind, 0),))
+        with pytest.raises(Rejected):
+            check(Proof(cmp(">=", x, ZERO), (), (line,)), known)
+
+
+ADDEND = index("k", "n")
+TELESCOPES = {  # a value and an end that do not give what the sum of its increments is said to be
+    "a subscript is no number": (z(ADDEND), size("n")),
+    "a delta is of indices": (delta(ADDEND, I), size("n")),
+    "the end depends on the letter": (ADDEND, make("argmax", (mul(z(L), ADDEND), TRUE), None, (L,))),
+    "the end is the letter": (ADDEND, ADDEND),
+    "the end is of another axis": (ADDEND, B),
+    "the end is a size of another axis": (ADDEND, size("m")),
+    "the end is no index": (ADDEND, num(3)),
+    "the value may not exist": (mul(ADDEND, make("E", (fn("exp", power(var("q", I), TWO)),))), size("n")),
+    "there is no value": (None, size("n")),
+}
+
+
+@pytest.mark.parametrize("why", TELESCOPES)
+def test_telescoping_needs_a_function_of_a_number_and_an_end(why: str) -> None:
+    value, end = TELESCOPES[why]
+    use = Use("telescoping", 0, ((ADDEND, end),), ONE, value=value)
+
+    assert refused_term(cmp("==", x, ZERO), Step("algebra", ZERO, uses=(use,)))
+    line = Line(cmp("==", x, ZERO), "telescoping", uses=(replace(use, multiplier=None),))
+    with pytest.raises(Rejected):
+        check(Proof(cmp("==", x, ZERO), (), (line,)), context())
+
+
+def test_telescoping_says_nothing_else() -> None:
+    """One more or one less, another end, another factor: what does not follow from the increments is refused."""
+    power_, addends = power(x, ADDEND), sub(power(x, add(ADDEND, ONE)), power(x, ADDEND))
+    use = Use("telescoping", 0, ((ADDEND, size("n")),), ONE, value=power_)
+    right = sub(power(x, size("n")), ONE)
+
+    assert check(
+        Proof(cmp("==", over("sum", addends, ADDEND), right), (Step("algebra", right, uses=(use,)),)), context()
+    )
+    for wrong in (add(right, ONE), neg(right), power(x, size("n")), sub(power(x, sub(size("n"), ONE)), ONE), ZERO):
+        assert refused_term(cmp("==", over("sum", addends, ADDEND), wrong), Step("algebra", wrong, uses=(use,)))
+    cut = over("sum", addends, ADDEND, where=cmp("<=", ADDEND, I))
+    before = Use("telescoping", 0, ((ADDEND, I),), ONE, value=power_)
+    wrong = sub(power(x, I), ONE)
+    assert refused_term(cmp("==", cut, wrong), Step("algebra", wrong, uses=(before,)))
 
 
 def test_lemma_needs_its_letters_to_differ() -> None:

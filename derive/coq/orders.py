@@ -113,6 +113,8 @@ class Order:
         if line.rule == "lemma":
             call, says = self.prover.lemma(line.uses[0].number, dict(line.uses[0].letters))
             return f"assert (C := {call}).\n{self.same(line, difference(says))}"
+        if line.rule == "telescoping":
+            raise NotExported("a sum that telescopes")
         return self.row(here, line, letters)
 
     def same(self, line: Line, other: Term) -> str:

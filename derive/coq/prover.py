@@ -228,6 +228,8 @@ class Prover:
             while h.op == "all":
                 h = h.args[0]
             return self.hypothesis(use.number, mapping), substitute(h, mapping)
+        if use.kind == "telescoping":
+            raise NotExported("a sum that telescopes")
         return self.lemma(use.number, mapping)
 
     def null(self, equation: Equation, use: Use) -> tuple[Term, str]:

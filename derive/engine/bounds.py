@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
+from derive.engine import telescope
 from derive.engine.pieces import Factors, Opened, opened, product
 from derive.kernel.normal import Normal
 from derive.kernel.poly import Mono, Poly, add_to, key, mono_key
@@ -122,6 +123,9 @@ def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
         yield Line(cmp(">=", whole, value), "extremum", (whole, place), (), (), (*letters, place), filter_)
     elif t.op == "sum" and t.args[1] is TRUE and top and not sign(here, t.args[0]) & NEG:
         yield from _entries(search, here, t)
+        series = telescope.line(search.ground, t) if t.letters <= search.board.fixed else None
+        if series is not None:
+            yield series
     elif t.op == "delta" or (t.op == "var" and here.is_bit(t)):
         yield combination(sub(ONE, a), (Part(power(sub(ONE, a), TWO)),), letters)
     elif t.op == "where" and t.args[0].value == "<":

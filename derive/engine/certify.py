@@ -86,7 +86,8 @@ def _terms(proof: Proof) -> list[Term]:
     uses = [u for part in (*proof.steps, *proof.lines) for u in part.uses]  # type: ignore[attr-defined]
     values = [v for m in proof.lines for v in (m.condition, m.where, *m.values)]
     values += [t for m in proof.lines for p in m.parts for t in (p.multiplier, p.where)]
-    return [*(s.after for s in proof.steps), *(u.multiplier for u in uses if u.multiplier is not None), *values]
+    values += [t for u in uses for t in (u.multiplier, u.value) if t is not None]
+    return [*(s.after for s in proof.steps), *values]
 
 
 def encode(term: Term) -> list[Any]:
@@ -160,6 +161,7 @@ def _use(use: Use) -> dict[str, Any]:
         "letters": _pairs(use.letters),
         "multiplier": None if use.multiplier is None else encode(use.multiplier),
         "over": [list(k.value) for k in use.over],
+        "value": None if use.value is None else encode(use.value),
     }
 
 

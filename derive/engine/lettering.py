@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 from functools import lru_cache
 
@@ -153,7 +153,7 @@ def odd(letter: Term) -> bool:
     return not letter.value[0].isidentifier()
 
 
-def pool(taken: set[str]) -> Iterator[str]:
+def pool(taken: Set[str]) -> Iterator[str]:
     """Names for letters, none of those taken."""
     yield from (c for c in NAMES if c not in taken)
     number = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from derive.engine import order, steps
+from derive.engine import order, steps, telescope
 from derive.engine.fold import names, written
 from derive.engine.hints import missing_hypothesis
 from derive.engine.hypotheses import Equation, close_gap
@@ -156,7 +156,10 @@ def known_sum(ground: Ground, lemmas: bool = True) -> tuple[Use, ...] | None:
     nf = ground.full
     left, right = ground.claim.args
     gap = add_to(dict(nf.poly(left)), nf.poly(right), -1)
-    return () if nf.is_zero(gap) else close_gap(nf, gap, equations(ground, lemmas))
+    if nf.is_zero(gap):
+        return ()
+    found = telescope.close_gap(ground, gap)
+    return found if found is not None else close_gap(nf, gap, equations(ground, lemmas))
 
 
 def equations(ground: Ground, lemmas: bool = True) -> list[Equation]:

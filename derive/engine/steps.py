@@ -7,11 +7,12 @@ the plain identity that the search for a proof has found.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 
 from derive.engine.fold import folded, names, written
 from derive.kernel import moments
-from derive.kernel.check import Ground
+from derive.kernel.check import Ground, telescoped
 from derive.kernel.derivative import SLOPES, depends
 from derive.kernel.normal import Normal
 from derive.kernel.poly import add_to
@@ -552,10 +553,12 @@ def put_in(d: Derivation, right: Term, uses: tuple[Use, ...]) -> None:
         place = next(positions(d.now, (), lambda t, left=left: alike(t, left)), None)  # type: ignore[misc]
         if place is None:
             raise TooLong
-        d.step(use.kind, place, side, uses=(Use(use.kind, use.number, use.letters),))
+        d.step(use.kind, place, side, uses=(replace(use, multiplier=None),))
 
 
 def sides(d: Derivation, use: Use) -> tuple[Term, Term]:
+    if use.kind == "telescoping":
+        return telescoped(d.ground, use)
     if use.kind == "hypothesis":
         left, right = d.ground.equations[use.number]
     else:

@@ -126,7 +126,9 @@ LEMMA = record(
     variables=each(DECLARATION),
     letters=LETTERS,
 )
-USE = record(Use, kind=TEXT, number=WHOLE, letters=instance, multiplier=optional(decode), over=LETTERS)
+USE = record(
+    Use, kind=TEXT, number=WHOLE, letters=instance, multiplier=optional(decode), over=LETTERS, value=optional(decode)
+)
 STEP = record(Step, rule=TEXT, after=decode, path=each(WHOLE), reverse=TRUTH, uses=each(USE))
 CITE = record(Cite, line=WHOLE, letters=instance)
 PART = record(Part, multiplier=decode, cites=each(CITE), over=LETTERS, where=decode)
@@ -267,7 +269,7 @@ def _judged(claim: Any, proved: Proved) -> tuple[Term, Context]:
     data = field(claim, "proof", OBJECT)
     proof = replace(decode_proof(data), claim=condition)
     uses = [u for part in (*proof.steps, *proof.lines) for u in part.uses]  # type: ignore[attr-defined]
-    for number in sorted({u.number for u in uses if u.kind != "hypothesis" and 0 <= u.number < len(context.lemmas)}):
+    for number in sorted({u.number for u in uses if u.kind == "lemma" and 0 <= u.number < len(context.lemmas)}):
         _covered(context.lemmas[number], context, proved)
     account = check(proof, context, names=proved.shared(context))
     found = {"obligations": account.obligations, "domain": [Condition(c) for c in account.domain]}

@@ -33,6 +33,8 @@ from derive.term import (
     neg,
     negation,
     over,
+    size,
+    sub,
     substitute,
     subterms,
 )
@@ -266,8 +268,9 @@ def letters_in(step: Step) -> frozenset[Term]:
     found = step.after.letters
     for use in step.uses:
         places = (place for _, place in use.letters)
-        used = (*places, *(() if use.multiplier is None else (use.multiplier,)))
-        found |= frozenset().union(*(t.letters for t in used)) - frozenset(use.over)
+        own = (t for t in (use.multiplier, use.value) if t is not None)
+        bound = {*use.over, *(k for k, _ in use.letters if use.value is not None)}
+        found |= frozenset().union(*(t.letters for t in (*places, *own))) - bound
     return found
 
 
@@ -446,16 +449,37 @@ def instance(ground: Ground, account: Account, use: Use) -> tuple[Term, Term]:
         if not set(mapping) <= free or any(k.value[1] != subscript_axis(v, ground.context) for k, v in mapping.items()):
             raise Rejected("a letter of the hypothesis is replaced by something of another axis")
         return substitute(sides[0], mapping), substitute(sides[1], mapping)
+    if use.kind == "telescoping":
+        return telescoped(ground, use)
     condition = lemma_at(ground, account, use, ground.full)
     if condition.value != "==":
         raise Rejected("the lemma is not an equation")
     return condition.args[0], condition.args[1]
 
 
+def telescoped(ground: Ground, use: Use) -> tuple[Term, Term]:
+    """sum(F(k + 1) - F(k) for k in n) = F(n) - F(0), or for k < j with F(j) - F(0); F is a function of the number k."""
+    if use.value is None or len(use.letters) != 1:
+        raise Rejected("telescoping takes a value, its letter, and where the sum ends")
+    ((k, end),) = use.letters
+    axis = k.value[1]
+    whole = end is size(axis)
+    if not whole and (k in end.letters or subscript_axis(end, ground.context) != axis):
+        raise Rejected("a sum that telescopes ends with its axis, or before an index of it")
+    if any(t.op in order.UNSURE for t in subterms(ground.plain.opened(use.value))):
+        raise Rejected("a mean or limit that may not exist")
+    after, first, last = (substitute(use.value, {k: at}) for at in (add(k, ONE), NOUGHT, end))
+    sum_ = over("sum", sub(after, use.value), k, where=TRUE if whole else cmp("<", k, end))
+    sides = sum_, sub(last, first)
+    for side in sides:  # a subscript is no number: F(k + 1) is malformed where k stands in one
+        well_formed(side, ground.context, reserved="")
+    return sides
+
+
 def lemma_at(ground: Ground, account: Account, use: Use, here: Normal) -> Term:
     """What a lemma says at the letters of the use: its hypotheses are met, and its left side is defined there."""
     context, mapping = ground.context, dict(use.letters)
-    if not 0 <= use.number < len(context.lemmas):
+    if use.kind != "lemma" or not 0 <= use.number < len(context.lemmas):
         raise Rejected("there is no such lemma")
     lemma = context.lemmas[use.number]
     condition = substitute(lemma.condition, mapping)
@@ -520,4 +544,5 @@ PROCEDURES: dict[str, Callable[[Place, Term, Term, Step], list[Condition]]] = {
     "rename": _rename,
     "hypothesis": _known,
     "lemma": _known,
+    "telescoping": _known,
 }

@@ -344,7 +344,25 @@ def _lemma(board: Board, here: Normal, line: Line, term: Term, letters: frozense
     return RELATION[condition.value]
 
 
-PROCEDURES = {"combination": _combination, "extremum": _extremum, "case_distinction": _cases, "lemma": _lemma}
+def _telescoping(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
+    """What a sum that telescopes comes to, as an equation."""
+    from derive.kernel.check import telescoped
+
+    if len(line.uses) != 1 or line.uses[0].multiplier is not None or line.uses[0].over:
+        raise Rejected("the line must name one sum, as it stands")
+    left, right = telescoped(board.ground, line.uses[0])
+    if not left.letters | right.letters <= letters or not here.equal(term, sub(left, right)):
+        raise Rejected("this is not what the sum comes to")
+    return ZERO
+
+
+PROCEDURES = {
+    "combination": _combination,
+    "extremum": _extremum,
+    "case_distinction": _cases,
+    "lemma": _lemma,
+    "telescoping": _telescoping,
+}
 
 
 def established(ground: Ground, proof: Proof, account: Account) -> Board:

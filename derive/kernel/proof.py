@@ -20,15 +20,17 @@ class Rejected(Exception):
 class Use:
     """An equation `left == right` that is known, put to use.
 
-    It is instance `letters` of hypothesis or lemma `number`. In an algebra step it stands for the term
+    It is instance `letters` of hypothesis or lemma `number`, or the sum of the increments of `value`, a function of the
+    one letter in `letters`, up to the end that is named with it. In an algebra step it stands for the term
     sum(multiplier * (left - right) for over), which is 0.
     """
 
-    kind: str  # "hypothesis" or "lemma"
+    kind: str  # "hypothesis", "lemma" or "telescoping"
     number: int
     letters: tuple[tuple[Term, Term], ...] = ()
     multiplier: Term | None = None
     over: tuple[Term, ...] = ()
+    value: Term | None = None
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Step:
     """One line of a derivation: `rule` at `path` turns the expression before into `after`, the whole expression.
 
     `rule` names a row of `kernel.rules` (used right to left if `reverse`), or one of the procedures `algebra`,
-    `definition`, `hypothesis`, `lemma`, `rename`.
+    `definition`, `hypothesis`, `lemma`, `telescoping`, `rename`.
     """
 
     rule: str
@@ -72,7 +74,7 @@ class Line:
     """A comparison on the way to an order: `condition` holds for all `letters` that satisfy `where`.
 
     `rule` names a row of `kernel.order.ROWS`, with `values` for its letters and a cite (or None: judged by signs) for
-    each premise; or one of the procedures `combination`, `extremum`, `case_distinction`, `lemma`.
+    each premise; or one of the procedures `combination`, `extremum`, `case_distinction`, `lemma`, `telescoping`.
     """
 
     condition: Term

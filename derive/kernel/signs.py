@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from derive.kernel import sums
 from derive.kernel.poly import key
 from derive.term import (
     MINUS_ONE,
@@ -136,6 +135,8 @@ def _form(nf: Normal, term: Term) -> int:
 
 def _binder(nf: Normal, term: Term) -> int:
     """The signs of a sum, product or extremum: what is known of a fixed letter says nothing of a bound one."""
+    from derive.kernel import sums
+
     letters, body, filter_ = sums.opened(nf, term)
     here = nf.under(filter_)
     filled = here is not None and nonempty(here, letters, filter_)

@@ -312,7 +312,7 @@ def _steps(
             place=place if step.path and not (folded is place and place.op == "def" and not place.args) else None,
             after=step.after,
             conditions=tuple(dict.fromkeys(c for c in met if c.condition is not TRUE)),
-            rests_on=tuple(dict.fromkeys(_used(use, context) for use in step.uses)),
+            rests_on=tuple(dict.fromkeys(_used(use, context) for use in step.uses if step.rule != "telescoping")),
         )
         before = step.after
 
@@ -320,6 +320,8 @@ def _steps(
 def _used(use: Use, context: Context) -> str:
     if use.kind == "hypothesis":
         return f"hypothesis {use.number + 1}"
+    if use.kind == "telescoping":
+        return "a sum that telescopes"
     if 0 <= use.number < len(context.lemmas):
         name = context.lemmas[use.number].name
         return f"theorem {name}" if name.isidentifier() else name

@@ -141,7 +141,7 @@ class _Page:
                 where=self.clean(over, inner) if over is not None else None,
             )
         found = [self.reference(cite, names) for cite in line.cites if cite is not None]
-        found += [self.lemma(use, names) for use in line.uses]
+        found += [self.lemma(use, names) for use in line.uses if use.kind == "lemma"]
         for reference in found:
             yield Summand((reference,), None, (), None)
 

@@ -1,0 +1,209 @@
+"""Sums that telescope: which function has the addends of a sum as its increments, so that only its ends are left.
+
+A guess is enough, since the kernel works the increments out: what the claim itself says of its sums, with their end as
+the variable; and the addend, which is right up to a factor where the addends are in geometric progression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from derive.engine.fold import written
+from derive.engine.lettering import names_of, pool
+from derive.kernel.check import Ground, telescoped
+from derive.kernel.normal import Normal
+from derive.kernel.poly import Mono, Poly, add_to, key, mono_key, small
+from derive.kernel.proof import Line, Rejected, Use
+from derive.kernel.sums import unused
+from derive.term import (
+    MINUS_ONE,
+    ONE,
+    TRUE,
+    Term,
+    add,
+    cmp,
+    div,
+    index,
+    mul,
+    neg,
+    num,
+    size,
+    sub,
+    substitute,
+    subterms,
+    transform,
+)
+from derive.term import ZERO as NOUGHT
+
+MAX_SUMS = 4  # that telescope, in one claim
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A sum of numbers f(k) for k below an end, the whole axis or an index, and what stands before it in the gap."""
+
+    atom: Term
+    letter: Term
+    end: Term
+    addend: Poly
+    factor: Poly
+
+
+def close_gap(ground: Ground, gap: Poly) -> tuple[Use, ...] | None:
+    """Uses of sums that telescope whose sum is the gap; None where none are found."""
+    uses: list[Use] = []
+    while len(uses) < MAX_SUMS:
+        try:
+            found = next(steps(ground, gap), None)
+        except Rejected:
+            found = None
+        if found is None:
+            return None
+        use, gap = found
+        uses.append(use)
+        if ground.full.is_zero(gap):
+            return tuple(uses)
+    return None
+
+
+def steps(ground: Ground, gap: Poly) -> Iterator[tuple[Use, Poly]]:
+    """Uses that take sums out of the gap, each with what is left."""
+    nf, name = ground.full, next(pool(names_of(ground)))
+    for use, gone in guesses(nf, gap):
+        use = spoken(use, name)
+        try:
+            left, right = telescoped(ground, use)
+            assert use.multiplier is not None
+            rest = add_to(dict(gap), nf.poly(mul(use.multiplier, sub(left, right))), -1)
+        except Rejected:
+            continue
+        if gone.isdisjoint(a for m in rest for a, _ in m):
+            yield use, rest
+
+
+def spoken(use: Use, name: str) -> Use:
+    """The use with a letter that a reader can say."""
+    ((k, end),) = use.letters
+    letter = index(name, k.value[1])
+    assert use.value is not None
+    return replace(use, letters=((letter, end),), value=substitute(use.value, {k: letter}))
+
+
+def guesses(nf: Normal, gap: Poly) -> Iterator[tuple[Use, frozenset[Term]]]:
+    """Sums that may telescope, each with the atoms that it would take out of the gap."""
+    found = list(sums(nf, gap))
+    for first in found:
+        alike = [s for s in found if (s.letter, s.end) == (first.letter, first.end)]
+        k, atoms = first.letter, frozenset(s.atom for s in alike)
+        rest = {m: c for m, c in gap.items() if atoms.isdisjoint(a for a, _ in m) and mentions(m, first.end)}
+        wanted: Poly = {}
+        for s in alike:
+            add_to(wanted, nf.mul(s.factor, s.addend))
+        whole = neg(moving(nf, rest, first))
+        ways = [(whole, wanted, ONE, atoms)]
+        if len(alike) == 1:
+            ways.append((div(whole, moving(nf, first.factor, first)), first.addend, nf.term(first.factor), atoms))
+        total = nf.mul(first.factor, first.addend)
+        ways += [(value, total, ONE, frozenset({first.atom})) for value in progressions(nf, first)]
+        for value, total, scale, gone in ways:
+            increment = nf.poly(sub(substitute(value, {k: add(k, ONE)}), value))
+            for multiplier in multipliers(nf, first, total, increment):
+                if nf.is_zero(add_to(nf.mul(nf.poly(multiplier), increment), total, -1)):
+                    yield Use("telescoping", 0, ((k, first.end),), mul(scale, multiplier), (), value), gone
+                    break
+
+
+def progressions(nf: Normal, s: Sum) -> Iterator[Term]:
+    """The addend, here and one before: its increments are a multiple of it if it is in geometric progression."""
+    yield written(nf, s.addend, [])
+    yield written(nf, nf.poly(substitute(nf.term(s.addend), {s.letter: add(s.letter, MINUS_ONE)})), [])
+
+
+def line(ground: Ground, atom: Term) -> Line | None:
+    """What a geometric series comes to, as an equation; None where the sum is none."""
+    nf, name = ground.full, next(pool(names_of(ground)))
+    try:
+        for s in sums(nf, {frozenset({(atom, 1)}): 1}):
+            for value in progressions(nf, s):
+                use = spoken(Use("telescoping", 0, ((s.letter, s.end),), None, (), value), name)
+                left, right = telescoped(ground, use)
+                if {a for m in nf.poly(left) for a, _ in m if a.op == "sum"} == {atom}:
+                    return Line(cmp("==", left, right), "telescoping", uses=(use,))
+    except Rejected:
+        return None
+    return None
+
+
+def sums(nf: Normal, gap: Poly) -> Iterator[Sum]:
+    """The sums in the gap over one letter, each to the first power alone."""
+    every = {a for m in gap for a, _ in m}
+    atoms = {a for a in every if a.op == "sum" and len(a.bound) == 1 and a.args[1] is TRUE}
+    letters = frozenset().union(*(a.letters for a in every))
+    for atom in sorted(atoms, key=key):
+        factor = {m - {(atom, 1)}: c for m, c in gap.items() if (atom, 1) in m}
+        if any(a in atoms for m in factor for a, _ in m):
+            continue
+        (k,) = unused(nf, atom.bound, letters)
+        ((body, c),) = nf.poly(substitute(atom.args[0], {atom.bound[0]: k})).items()
+        ends = [p for p in body if p[0].op == "where" and p[0].args[0].value == "<" and p[0].args[0].args[0] is k]
+        end = ends[0][0].args[0].args[1] if ends else size(k.value[1])
+        if len(ends) < 2 and all(is_number(k, a) for a, _ in body - frozenset(ends)):
+            yield Sum(atom, k, end, {body - frozenset(ends): c}, factor)
+
+
+def is_number(letter: Term, term: Term) -> bool:
+    """Whether the letter stands in the term as a number alone, so that another number may take its place."""
+    return all(letter not in t.args for t in subterms(term) if t.op in ("var", "def", "delta", "cmp"))
+
+
+def mentions(mono: Mono, end: Term) -> bool:
+    """Whether the monomial changes with the end of a sum."""
+    return any(end in subterms(t) for pair in mono for t in pair if isinstance(t, Term))
+
+
+def moving(nf: Normal, poly: Poly, s: Sum) -> Term:
+    """The polynomial with the letter where the sum ends: a^(n - 1) a, which is a^n where n is at least 1, is a^k."""
+    merged: Poly = {}
+    for mono, c in poly.items():
+        exponents: dict[Term, list[Term]] = {}
+        for a, e in mono:
+            base, exponent = (a.args[0], a.args[1]) if a.op == "pow" and e == 1 else (a, e)
+            exponents.setdefault(base, []).append(exponent if isinstance(exponent, Term) else num(exponent))
+        total = {a: nf.canonical(add(NOUGHT, *e)) for a, e in exponents.items()}
+        add_to(merged, {frozenset((a, small(e.value) if e.op == "num" else e) for a, e in total.items()): c})
+    term = written(nf, merged, [])
+    if s.end.op == "index":
+        return substitute(term, {s.end: s.letter})
+    return transform(term, lambda t: s.letter if t is s.end else None)
+
+
+def multipliers(nf: Normal, s: Sum, wanted: Poly, increment: Poly) -> Iterator[Term]:
+    """What may turn the increment into what is wanted: 1, a ratio of two of their terms, or of all but the addend."""
+    yield ONE
+    first = min(increment, key=mono_key, default=None)
+    if first is None:
+        return
+    ((addend, c),) = s.addend.items()
+    rate: Poly = {}
+    for mono, d in increment.items():
+        add_to(rate, {quotient(mono, addend): Fraction(d) / c})
+    found = [
+        written(nf, {quotient(mono, first): Fraction(wanted[mono]) / increment[first]}, [])
+        for mono in sorted(wanted, key=mono_key)
+    ]
+    if rate:
+        found.append(div(written(nf, s.factor, []), written(nf, rate, [])))
+    yield from (nf.canonical(m) for m in found if s.letter not in m.letters)
+
+
+def quotient(mono: Mono, by: Mono) -> Mono:
+    """The one over the other, as if nothing were 0: the kernel multiplies it out again."""
+    exponents = dict(mono)
+    for a, e in by:
+        f = exponents.pop(a, 0)
+        if f != e:
+            both = tuple(x if isinstance(x, Term) else num(x) for x in (f, e))
+            exponents[a] = sub(*both) if isinstance(e, Term) or isinstance(f, Term) else f - e
+    return frozenset(exponents.items())
