@@ -57,7 +57,7 @@ def switches(gap: Poly) -> Iterator[Term]:
                 yield a.args[0]
             elif a.op == "add" and not (isinstance(e, int) and e > 0):
                 yield a
-            elif a.op == "pow" and a.args[1].op == "num":
+            elif a.op == "pow":
                 yield a.args[0]
 
 

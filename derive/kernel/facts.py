@@ -18,6 +18,7 @@ from derive.kernel.poly import (
     PIECEWISE,
     UNIT,
     Poly,
+    add_to,
     constant,
     key,
     leading,
@@ -27,17 +28,17 @@ from derive.kernel.poly import (
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import (
     ANY,
+    FLIP,
     KIND,
     NEG,
     POS,
     RELATION,
     ZERO,
     Fact,
+    add_signs,
     difference,
     mul_signs,
     nonempty,
-    order_part,
-    shifted_sizes,
     sign,
     sign_of,
     split,
@@ -210,7 +211,6 @@ def forget(self: Normal) -> None:
     for table in (self.signs, self.memo, self.products, self.finished, self.renamed, self.inner, self.sums):
         table.clear()
     self.leads.clear()
-    self.permits.clear()
     self.cumulants.clear()
     self.partitions.clear()
 
@@ -291,21 +291,9 @@ def note(self: Normal, fact: Fact) -> None:
     if any((f.term, f.signs, f.letters, f.guards) == (fact.term, fact.signs, fact.letters, fact.guards) for f in same):
         return
     same.append(fact)
-    if not fact.letters and fact.term.op in ("add", "var", "sum") and fact.signs != NEG | POS:
-        self.orders.append(fact)
+    if not fact.letters and not fact.guards and fact.term.op in ("add", "var", "sum") and fact.signs != NEG | POS:
+        self.orders.append((self.poly(fact.term), fact.signs))
     self.signs.clear()
-
-
-def order_facts(self: Normal) -> list[Fact]:
-    """The comparisons whose guards hold here; one whose guards are being judged does not help to judge them."""
-    found = []
-    for place, fact in enumerate(self.orders):
-        if fact.guards and place not in self.permits:
-            self.permits[place] = False
-            self.permits[place] = self.allowed(fact, {})
-        if not fact.guards or self.permits[place]:
-            found.append(fact)
-    return found
 
 
 def least(self: Normal, size: Term) -> int:
@@ -320,11 +308,26 @@ def facts_about(self: Normal, term: Term, strict: bool = False) -> int:
         if mapping is not None and self.allowed(fact, mapping):
             result &= fact.signs
     if result & (result - 1):
-        if self.orders:
-            result &= order_part(self, term)
-        if term.op in ("add", "mul") and any(a.op == "size" for m in self.poly(term) for a, _ in m):
-            result &= shifted_sizes(self, term)
+        result &= beyond_known(self, self.poly(term))
     return result if strict else result or ANY
+
+
+def beyond_known(self: Normal, poly: Poly) -> int:
+    """The signs of c f + rest, where f is known by a comparison or as a size less its least value, by those of both."""
+    sizes = {a for m in poly for a, e in m if a.op == "size" and e == 1}
+    result = ANY
+    for known, signs in (*self.orders, *((low_size(self, a), POS | ZERO) for a in sizes)):
+        for mono in [m for m in known if m and m in poly]:
+            c = Fraction(poly[mono]) / known[mono]
+            found = signs if c > 0 else FLIP[signs]
+            for m, d in add_to(dict(poly), known, -c).items():
+                found = add_signs(found, self.mono_sign(m, d))
+            result &= found
+    return result
+
+
+def low_size(self: Normal, size: Term) -> Poly:
+    return {frozenset({(size, 1)}): 1, UNIT: -self.least(size)}
 
 
 def instance(self: Normal, fact: Fact, term: Term) -> dict[Term, Term] | None:

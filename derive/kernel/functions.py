@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import product
-from math import prod
 from typing import TYPE_CHECKING
 
 from derive.kernel import cases, powers, special
 from derive.kernel.poly import (
-    CASES,
     UNIT,
     Exponent,
     Mono,
@@ -23,14 +20,11 @@ from derive.kernel.poly import (
     primes,
     scaled,
 )
-from derive.kernel.signs import ANY, NEG, POS, ZERO, add_signs, mul_signs, sign
-from derive.term import ONE, TWO, Term, add, both, div, fn, mul, neg, num, over, power, size, sub
+from derive.kernel.signs import NEG, POS, ZERO, sign
+from derive.term import ONE, TWO, Term, add, both, div, fn, mul, neg, num, over, power, sub
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
-
-MAX_BOUNDED = 6  # bounded functions in one sum whose range is worked out
-MAX_QUADRATIC = 6  # terms of a quadratic form whose sign is judged
 
 # What a function is in terms of the others, so that equal formulas meet.
 UNFOLD: dict[str, Callable[..., Term]] = {
@@ -192,115 +186,3 @@ def _add_log_number(nf: Normal, total: Poly, value: Fraction) -> Poly:
         for p in primes(part):
             add_to(total, nf.atom(fn("log", num(p))), times)
     return total
-
-
-# -- signs of sums that their terms alone do not show ------------------------------------------------------------------
-
-
-def bounded(nf: Normal, term: Term) -> int:
-    """The signs of a canonical sum: by bounds of its functions, exponents of a difference, guards, a discriminant."""
-    poly = nf.poly(term)
-    if len(poly) < 2:
-        return ANY
-    if len(poly) == 2:
-        gap = _exponents_gap(nf, poly)
-        if gap is not None:
-            return sign(nf, gap)
-        pair = cases.index_pair(nf, poly)
-        if pair is not None:
-            cells = ((NEG, cases.order(nf, *pair)), (ZERO, nf.delta(*pair)), (POS, cases.order(nf, *pair[::-1])))
-            return sum(s for s, chance in cells if chance)
-        rest = _rest_of_sum(nf, poly)
-        if rest != ANY:
-            return rest
-    content, inside = nf.content(poly, positive=True)
-    if content:
-        return sign(nf, nf.term(inside))
-    return _by_ranges(nf, poly) & _by_discriminant(nf, poly)
-
-
-def _exponents_gap(nf: Normal, poly: Poly) -> Term | None:
-    """p - q for e^p - e^q."""
-    if sorted(poly.values()) != [-1, 1]:
-        return None
-    gap: Poly = {}
-    for mono, c in poly.items():
-        for a, e in mono:
-            if a.op != "fn" or a.value != "exp" or isinstance(e, Term):
-                return None
-            add_to(gap, nf.poly(a.args[0]), c * e)
-    return nf.term(gap)
-
-
-def _rest_of_sum(nf: Normal, poly: Poly) -> int:
-    """The sum of f(k) over k less its term at one letter, for f >= 0: what the others add up to."""
-    for mono, c in poly.items():
-        ((other, d),) = ((m, d) for m, d in poly.items() if m is not mono)
-        if c + d or len(mono) != 1:
-            continue
-        ((a, e),) = mono
-        if a.op == "sum" and e == 1 and len(a.bound) == 1 and not (signs := sign(nf, a.args[0])) & NEG:
-            (k,) = a.bound
-            for j in {j for b, _ in other for j in b.letters if j.value[1] == k.value[1]}:
-                if nf.rename(a.args[0], {k: j}) == {other: 1}:
-                    filled = signs == POS and nf.least(size(k.value[1])) > 1
-                    return (POS if filled else POS | ZERO) if c > 0 else (NEG if filled else NEG | ZERO)
-    return ANY
-
-
-def _range(nf: Normal, a: Term, e: Exponent) -> tuple[Fraction, Fraction, bool] | None:
-    """Between which numbers a^e lies, and whether both bounds are never taken; None if nothing is known."""
-    if a.op == "fn" and isinstance(e, int) and e > 0 and a.value in ("sin", "cos", "erf"):
-        return Fraction(-1 if e % 2 else 0), Fraction(1), a.value == "erf" and e % 2 == 1
-    if (a.op in CASES or (a.op == "var" and nf.is_bit(a))) and e == 1:
-        return Fraction(0), Fraction(1), False
-    if a.op == "add" and isinstance(e, int) and e < 0:
-        inside = nf.poly(a)
-        low = inside.get(UNIT, 0)
-        others = [nf.mono_sign(m, c) for m, c in inside.items() if m]
-        if low > 0 and not any(s & NEG for s in others):
-            return Fraction(0), Fraction(low) ** e, POS in others
-    return None
-
-
-def _by_ranges(nf: Normal, poly: Poly) -> int:
-    """Signs by the corners of a box: what is linear in each of its factors is between its values there."""
-    groups: dict[Mono, list[tuple[frozenset[tuple[Term, Exponent]], int | Fraction]]] = {}
-    ranges: dict[tuple[Term, Exponent], tuple[Fraction, Fraction, bool]] = {}
-    for mono, c in poly.items():
-        for pair in mono:
-            if pair not in ranges and (found := _range(nf, *pair)) is not None:
-                ranges[pair] = found
-        inside = frozenset(p for p in mono if p in ranges)
-        groups.setdefault(mono - inside, []).append((inside, c))
-    if not ranges or len(ranges) > MAX_BOUNDED:
-        return ANY
-    total = ZERO
-    for outside, parts in groups.items():
-        used = sorted({p for inside, _ in parts for p in inside}, key=lambda p: (key(p[0]), str(p[1])))
-        corners = [dict(zip(used, corner, strict=True)) for corner in product(*(ranges[p][:2] for p in used))]
-        values = [sum(c * prod(corner[p] for p in inside) for inside, c in parts) for corner in corners]
-        low, high = min(values), max(values)
-        signs = (POS if high > 0 else 0) | (NEG if low < 0 else 0)
-        if low <= 0 <= high and not (low != high and 0 in (low, high) and all(ranges[p][2] for p in used)):
-            signs |= ZERO
-        total = add_signs(total, mul_signs(signs, nf.mono_sign(outside, 1)))
-    return total
-
-
-def _by_discriminant(nf: Normal, poly: Poly) -> int:
-    """Signs of a x^2 + b x + c where 4 a c - b^2 is not negative: those of a."""
-    if not 3 <= len(poly) <= MAX_QUADRATIC:
-        return ANY
-    for x in sorted({a for m in poly for a, e in m if e == 2 and a.op not in CASES}, key=key):
-        parts: dict[object, Poly] = {}
-        for mono, c in poly.items():
-            e = next((e for a, e in mono if a is x), 0)
-            parts.setdefault(e, {})[mono - {(x, e)}] = c
-        if set(parts) == {0, 1, 2}:
-            square, cross, rest = parts[2], parts[1], parts[0]
-            first = sign(nf, nf.term(square))
-            room = add_to(scaled(nf.mul(square, rest), 4), nf.mul(cross, cross), -1)
-            if first in (POS, NEG) and not (signs := sign(nf, nf.term(room))) & NEG:
-                return first | (signs & ZERO)
-    return ANY

@@ -65,8 +65,7 @@ class Normal:
         self.guarded = frozenset().union(*(g.letters for g in guards)) if guards else frozenset()
         self.raw_facts = tuple(facts)
         self.facts: dict[str, list[Fact]] = {}
-        self.orders: list[Fact] = []
-        self.permits: dict[int, bool] = {}
+        self.orders: list[tuple[Poly, int]] = []  # unconditional comparisons with 0
         self.signs: dict[Term, int] = {}
         self.memo: dict[Term, Poly] = {}
         self.products: dict[tuple[Mono, Mono], Poly] = {}
@@ -522,7 +521,6 @@ class Normal:
     told = known.told
     exclude_one = known.exclude_one
     note = known.note
-    order_facts = known.order_facts
     least = known.least
     facts_about = known.facts_about
     instance = known.instance

@@ -6,7 +6,6 @@ Judged on terms as written, since |x| + c or 1 + (x - y)**2 are plainly positive
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from derive.kernel.poly import key
@@ -27,7 +26,6 @@ from derive.term import (
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
-    from derive.kernel.poly import Mono
 
 NEG, ZERO, POS = 1, 2, 4
 ANY = NEG | ZERO | POS
@@ -67,7 +65,7 @@ def mul_signs(left: int, right: int) -> int:
 
 def sign(nf: Normal, term: Term) -> int:
     """The signs the term can have under the facts of `nf`, in total semantics (1/0 and log of nonpositive are 0)."""
-    from derive.kernel import functions
+    from derive.kernel import cases
 
     found = nf.signs.get(term)
     if found is None:
@@ -79,9 +77,10 @@ def sign(nf: Normal, term: Term) -> int:
             nf.signs[term] = found or ANY
             plain = nf.canonical(term)
             found &= nf.facts_about(term) if plain is term else sign(nf, plain)
-            found = found or ANY
             if plain is term and term.op == "add" and found & (found - 1):
-                found = found & functions.bounded(nf, term) or ANY
+                core = cases.bare(nf, nf.poly(term))
+                found &= sign(nf, nf.term(core)) if core.keys() != nf.poly(term).keys() else ANY
+            found = found or ANY
         nf.signs[term] = found
     return found
 
@@ -244,71 +243,3 @@ def difference(condition: Term) -> Term:
     """left - right of a comparison."""
     left, right = condition.args
     return add(left, neg(right)) if not (right.op == "num" and right.value == 0) else left
-
-
-@lru_cache(maxsize=4096)
-def _atoms(term: Term) -> frozenset[Term] | None:
-    """What may be an atom of the term's normal form; None for a term that is not to be normalised to judge a sign.
-
-    A filter opens a case of its own, in which the same sign would be asked for again. And a form should not be asked
-    for without need, since it may be in the making.
-    """
-    if any(t.bound and t.args[1] is not TRUE for t in subterms(term)):
-        return None
-    terms = term.args if term.op == "add" else (term,)
-    factors = [f for t in terms for f in (t.args if t.op == "mul" else (t,))]
-    return frozenset(factors) | frozenset(f.args[0] for f in factors if f.op == "pow")
-
-
-def order_part(nf: Normal, term: Term) -> int:
-    """What the nonnegative facts say of a polynomial, each subtracted once with a positive factor: q = c f + rest."""
-    target = nf.poly(term)
-    result = ANY
-    for fact in nf.order_facts():
-        atoms = _atoms(fact.term)
-        if atoms is None or not any(all(a in atoms for a, _ in m) for m in target if m):
-            continue
-        known = nf.poly(fact.term)
-        for mono, c in known.items():
-            if mono and mono in target:
-                factor = Fraction(target[mono]) / c
-                sense = fact.signs if factor > 0 else FLIP[fact.signs]
-                rest = dict(target)
-                for m, value in known.items():
-                    rest[m] = rest.get(m, 0) - factor * value
-                rest = {m: v for m, v in rest.items() if v}
-                signs = ZERO
-                for m, v in rest.items():
-                    signs = add_signs(signs, nf.mono_sign(m, v))
-                result &= add_signs(signs, sense)
-    return result
-
-
-def shifted_sizes(nf: Normal, term: Term) -> int:
-    """The signs of a polynomial in the sizes, each written as its least value plus something nonnegative."""
-    target = nf.poly(term)
-    sizes = {a for m in target for a, e in m if a.op == "size"}
-    if not sizes or any(not (isinstance(e, int) and e > 0) for m in target for a, e in m if a in sizes):
-        return ANY
-    total: dict[tuple[Mono, frozenset[tuple[Term, int]]], int | Fraction] = {}
-    for mono, c in target.items():
-        parts: list[tuple[dict[Term, int], int | Fraction]] = [({}, c)]
-        for a, e in mono:
-            if a in sizes and isinstance(e, int):
-                low = nf.least(a)
-                for _ in range(e):
-                    parts = [
-                        (grown, value)
-                        for powers, v in parts
-                        for grown, value in (({**powers, a: powers.get(a, 0) + 1}, v), (powers, v * low))
-                    ]
-        rest = frozenset((a, e) for a, e in mono if a not in sizes)
-        for powers, value in parts:
-            slot = (rest, frozenset(powers.items()))
-            total[slot] = total.get(slot, 0) + value
-    signs = ZERO
-    for (left, grown), value in total.items():
-        if value:
-            one = nf.mono_sign(left, value)
-            signs = add_signs(signs, one | ZERO if grown else one)
-    return signs
