@@ -245,7 +245,7 @@ def positive_product(nf: Normal, scale: int | Fraction, content: Mono, rest: Pol
     minus: Poly = {UNIT: 1} if scale < 0 else {}
     for base, a, e in factors:
         if not isinstance(e, int):  # a real power: positive or 0
-            whole = a if e == 1 else power(a, e if isinstance(e, Term) else num(e))
+            whole = a if e == 1 else power(a, num(e))
             up, down = nf.atom(where(cmp(">", whole, NOUGHT), ONE, NOUGHT)), {}
         elif len(factors) == 1 and e == 1:
             up = nf.atom(where(cmp(">", a, NOUGHT), ONE, NOUGHT))
@@ -299,11 +299,11 @@ def bare(nf: Normal, u: Poly) -> Poly:
     u = scaled(rest, side)
     if len(u) == 2 and sorted(u.values()) == [-1, 1]:
         plus, minus = sorted(u, key=lambda m: -u[m])
-        if all(a.op == "fn" and a.value == "exp" and not isinstance(e, Term) for a, e in plus | minus):
+        if all(a.op == "fn" and a.value == "exp" for a, e in plus | minus):
             gap: Poly = {}
             for mono, side in ((plus, 1), (minus, -1)):
                 for a, e in mono:
-                    add_to(gap, nf.poly(a.args[0]), e * side)  # type: ignore[operator]  # numbers, as just seen
+                    add_to(gap, nf.poly(a.args[0]), e * side)
             return bare(nf, gap) if len(gap) > 1 else gap
     return u
 
@@ -351,8 +351,7 @@ def exchanged(nf: Normal, mono: Mono, old: Term, new: Term) -> Poly:
     """The monomial with an entry, written exactly so, replaced by an equal term."""
     result: Poly = {UNIT: 1}
     for b, e in mono:
-        exponent = nf.poly(sums.swap_entry(e, old, new)) if isinstance(e, Term) else {UNIT: e}
-        result = nf.mul(result, nf.power(nf.poly(sums.swap_entry(b, old, new)), exponent))
+        result = nf.mul(result, nf.power(nf.poly(sums.swap_entry(b, old, new)), {UNIT: e}))
     return result
 
 

@@ -33,7 +33,7 @@ def shape_of(nf: Normal, group: Mono, z: Term) -> Shape | None:
     for a, e in group:
         if a is z and isinstance(e, int) and e > 0:
             powers = e
-        elif a.op == "fn" and a.value == "exp" and not isinstance(e, Term):
+        elif a.op == "fn" and a.value == "exp":
             parts = _by_degree(nf.poly(a.args[0]), z)
             if parts is None or not set(parts) <= {1, 2}:
                 return None

@@ -87,7 +87,7 @@ def integer_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
     for a, x in sorted(content, key=lambda p: key(p[0])):
         if isinstance(x, int):
             result = nf.mul(result, _integer_atom(nf, a, scaled(exponent, x)))
-        elif not isinstance(x, Term) and sign(nf, a) == POS:
+        elif sign(nf, a) == POS:
             result = nf.mul(result, spread(nf, a, scaled(exponent, x)))
         else:
             result = nf.mul(result, opaque(nf, {frozenset({(a, x)}): 1}, exponent))
@@ -138,8 +138,8 @@ def real_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
     left: list[tuple[Term, Exponent]] = []
     for a, x in sorted(content, key=lambda p: key(p[0])):
         signs = sign(nf, a)
-        if signs == POS or (not signs & NEG and e is not None and not isinstance(x, Term) and x > 0):
-            result = nf.mul(result, powers.one_power(nf, a, x, exponent))
+        if signs == POS or (not signs & NEG and e is not None and x > 0):
+            result = nf.mul(result, spread(nf, a, scaled(exponent, x)))
         else:
             left.append((a, x))
     known = POS | ZERO if e is not None else POS
@@ -154,7 +154,7 @@ def real_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
         return result
     atom = nf.term(whole)
     if not sign(nf, atom) & ~known and (len(whole) > 1 or (len(left) == 1 and left[0][1] == 1 and scale > 0)):
-        return nf.mul(result, powers.one_power(nf, atom, 1, exponent))
+        return nf.mul(result, spread(nf, atom, exponent))
     return nf.mul(result, opaque(nf, whole, exponent))
 
 

@@ -249,7 +249,7 @@ def record(self: Normal, fact: Fact) -> None:
             others = all(sign(self, b) == POS for b, _ in mono if b is not a)
             if others and isinstance(e, int) and e % 2:  # an odd power has the sign of its base
                 self.note(Fact(a, mul_signs(fact.signs, sign_of(c)), fact.letters, fact.guards, fact.source))
-            elif not fact.signs & ZERO and not isinstance(e, Term):  # 0 to a power that may be 0 is 1
+            elif not fact.signs & ZERO:  # 0 to a power that may be 0 is 1
                 self.note(Fact(a, NEG | POS, fact.letters, fact.guards, fact.source))
     if not fact.signs & ZERO:
         for base in self.bases(fact.term, poly):

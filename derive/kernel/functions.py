@@ -153,11 +153,11 @@ def log_of(nf: Normal, u: Poly) -> Poly:
         signs = sign(nf, a)
         if signs != POS and isinstance(x, int) and x % 2 == 0 and (alone or not signs & ZERO):
             one = log_abs(nf, nf.poly(a))
-        elif signs == POS or (alone and not (signs & NEG and isinstance(x, Term))):
+        elif signs == POS or (alone and True):
             one = _log_atom(nf, a)
         else:  # where a factor is not positive, the others would be left over
             return nf.atom(fn("log", nf.term(u)))
-        add_to(total, nf.mul(nf.poly(x) if isinstance(x, Term) else {UNIT: x}, one))
+        add_to(total, one, x)
     if scale < 0:
         return {}
     return _add_log_number(nf, total, Fraction(scale))

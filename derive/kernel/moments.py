@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from derive.kernel import densities, sums
 from derive.kernel.context import Declaration
-from derive.kernel.poly import UNIT, Mono, Poly, add_to, key, scaled
+from derive.kernel.poly import UNIT, Mono, Poly, add_to, joined, key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, ZERO, sign
 from derive.term import ONE, TRUE, TWO, Term, add, fn, make, mul, neg, num, over, power, substitute, subterms, var
@@ -96,9 +96,8 @@ def _expect(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
             taken = frozenset().union(*(sums.letters_of(p) for p in mono)) | letters
             new = sums.unused(nf, a.bound, taken)
             body = nf.poly(substitute(a.args[0], dict(zip(a.bound, new, strict=True))))
-            rest = frozenset(mono - {(a, e)} | ({(a, e - 1)} if e > 1 else set()))
             total: Poly = {}
-            for m, c in nf.mul(nf.finish(rest), body).items():
+            for m, c in nf.mul(nf.finish(joined(mono, {(a, -1)})), body).items():
                 add_to(total, _expect(nf, letters | set(new), m), c)
             return total
     certain, groups = _groups(nf, mono)
@@ -113,7 +112,7 @@ def _groups(nf: Normal, mono: Mono) -> tuple[Mono, list[Mono]]:
     certain: set[tuple[Term, object]] = set()
     groups: list[tuple[frozenset[str], set[tuple[Term, object]]]] = []
     for a, e in sorted(mono, key=lambda p: key(p[0])):
-        names = random_names(nf, a) | (random_names(nf, e) if isinstance(e, Term) else frozenset())
+        names = random_names(nf, a)
         if not names:
             certain.add((a, e))
             continue
@@ -165,8 +164,6 @@ def _over_axis(nf: Normal, group: Mono) -> Poly | None:
 
 def _one_product(nf: Normal, group: Mono) -> tuple[Term, Term, Term] | None:
     """The factors as one product over a letter: its factor, the letter and the filter."""
-    if any(isinstance(e, Term) for _, e in group):
-        return None
     k = _letter(nf, group)
     total: list[Term] = []
     if k is None:
@@ -174,14 +171,14 @@ def _one_product(nf: Normal, group: Mono) -> tuple[Term, Term, Term] | None:
     for a, e in group:
         if a.op == "prod" and len(group) == 1:
             mapping = {a.bound[0]: k}
-            return power(substitute(a.args[0], mapping), num(e)), k, substitute(a.args[1], mapping)  # type: ignore[arg-type]
+            return power(substitute(a.args[0], mapping), num(e)), k, substitute(a.args[1], mapping)
         if a.op != "fn" or a.value != "exp":
             return None
         for mono, c in nf.poly(a.args[0]).items():
             moving = [b for b, x in mono if random_names(nf, b)]
             if len(moving) != 1 or (moving[0], 1) not in mono or moving[0].op != "sum":
                 return None
-            scale = nf.term({mono - {(moving[0], 1)}: c * e})  # type: ignore[operator]  # a number, as just seen
+            scale = nf.term({mono - {(moving[0], 1)}: c * e})
             total.append(mul(scale, substitute(moving[0].args[0], {moving[0].bound[0]: k})))
     return fn("exp", add(*total)), k, TRUE
 

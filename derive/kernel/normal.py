@@ -21,13 +21,12 @@ from derive.kernel.poly import (
     MAX_CASES,
     MAX_TERMS,
     UNIT,
-    Exponent,
     Mono,
     Poly,
     TooLarge,
     add_to,
     constant,
-    exponent_key,
+    joined,
     key,
     letter_key,
     mono_key,
@@ -35,9 +34,9 @@ from derive.kernel.poly import (
     small,
 )
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import POS, RELATION, ZERO, Fact, difference, sign, split
+from derive.kernel.signs import RELATION, ZERO, Fact, difference, sign, split
 from derive.kernel.wellformed import is_index
-from derive.term import FALSE, ONE, Term, add, cmp, fn, make, num, power, replace_variable, substitute, subterms
+from derive.term import FALSE, ONE, Term, cmp, fn, make, num, power, replace_variable, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 
@@ -194,7 +193,7 @@ class Normal:
             bottoms: dict[Term, int | Fraction] = {}
             for mono in poly:
                 for a, e in mono:
-                    if a.op == "add" and not isinstance(e, Term) and e < min(0, bottoms.get(a, 0)):
+                    if a.op == "add" and e < min(0, bottoms.get(a, 0)):
                         bottoms[a] = e
             bottoms = {a: e for a, e in bottoms.items() if not sign(self, a) & ZERO}
             if not bottoms:
@@ -253,8 +252,8 @@ class Normal:
         for mono in sorted(poly, key=mono_key) if len(poly) > 1 else poly:
             c = poly[mono]
             factors = [
-                a if isinstance(e, int) and e == 1 else power(a, e if isinstance(e, Term) else num(e))
-                for a, e in (sorted(mono, key=lambda p: (key(p[0]), exponent_key(p[1]))) if len(mono) > 1 else mono)
+                a if e == 1 else power(a, num(e))
+                for a, e in (sorted(mono, key=lambda p: key(p[0])) if len(mono) > 1 else mono)
             ]
             if c != 1 or not factors:
                 factors.insert(0, num(c))
@@ -282,13 +281,9 @@ class Normal:
         result: Poly = {UNIT: 1}
         for a, e in mono:
             if a.op == "fn" and a.value == "abs":  # not split into its two cases
-                whole = power(a, e if isinstance(e, Term) else num(e))
-                result = self.mul(result, self.rename(whole, mapping))
-                continue
-            part = self.rename(a, mapping)
-            if isinstance(e, Term):
-                result = self.mul(result, self.power(part, self.poly(substitute(e, mapping))))
+                result = self.mul(result, self.rename(power(a, num(e)), mapping))
             else:
+                part = self.rename(a, mapping)
                 result = self.mul(result, part if e == 1 else self.power(part, {UNIT: e}))
         return result
 
@@ -419,17 +414,12 @@ class Normal:
             extra: list[Poly] = []
             for a, e in right:
                 if a in merged:
-                    joint = self.add_exponents(merged[a], e)
-                    symbolic = isinstance(merged[a], Term) or isinstance(e, Term)
-                    if symbolic and sign(self, a) != POS:  # at base 0 the law fails where the sum of exponents is 0
-                        extra.append({frozenset({(power(a, e if isinstance(e, Term) else num(e)), 1)}): 1})
-                    elif joint == 0:
+                    merged[a] = small(merged[a] + e)
+                    if merged[a] == 0:
                         del merged[a]
                         if not self.certain(a):  # x / x is 1 except at 0
                             zero = self.zero(self.atom(a) if a.op != "add" else self.poly(a))
                             extra.append(add_to({UNIT: 1}, zero, -1))
-                    else:
-                        merged[a] = joint
                 else:
                     merged[a] = e
             found = self.finish(frozenset(merged.items()))
@@ -441,14 +431,6 @@ class Normal:
     def certain(self, atom: Term) -> bool:
         """Whether the atom is known not to be 0."""
         return not sign(self, atom) & ZERO
-
-    def add_exponents(self, left: Exponent, right: Exponent) -> Exponent:
-        if not isinstance(left, Term) and not isinstance(right, Term):
-            return small(left + right)
-        terms = [e if isinstance(e, Term) else num(e) for e in (left, right)]
-        total = self.poly(add(*terms))
-        value = constant(total)
-        return value if value is not None else self.term(total)
 
     def finish(self, mono: Mono) -> Poly:
         """A monomial under the laws of its special atoms."""
@@ -462,35 +444,25 @@ class Normal:
         for a, e in mono:
             if a.op in CASES or (a.op == "var" and self.is_bit(a)):
                 if e != 1:  # 0 or 1 to any power but 0
-                    rest = mono - {(a, e)} | {(a, 1)}
-                    return self.finish(frozenset(rest)) if not isinstance(e, Term) else {mono: 1}
-            elif a.op == "num" and not isinstance(e, Term) and not 0 < e < 1:
+                    return self.finish(joined(mono, {(a, 1 - e)}))
+            elif a.op == "num" and not 0 < e < 1:
                 whole = e.numerator // e.denominator
-                rest = mono - {(a, e)} | ({(a, e - whole)} if e != whole else set())
-                return scaled(self.finish(frozenset(rest)), Fraction(a.value) ** whole)
-            elif a.op == "add" and not isinstance(e, Term) and e >= 1:
+                return scaled(self.finish(joined(mono, {(a, -whole)})), Fraction(a.value) ** whole)
+            elif a.op == "add" and e >= 1:
                 whole = e.numerator // e.denominator
-                rest = frozenset(mono - {(a, e)} | ({(a, e - whole)} if e != whole else set()))
-                result = self.finish(rest)
-                for _ in range(whole):
-                    result = self.mul(result, self.poly(a))
-                return result
-            elif a.op == "add" and isinstance(e, Term) and (whole := self.whole_part(e)) > 0:
-                left = self.poly(add(e, num(-whole)))
-                result = self.finish(frozenset(mono - {(a, e)} | {(a, powers.as_exponent(self, left))}))
+                result = self.finish(joined(mono, {(a, -whole)}))
                 for _ in range(whole):
                     result = self.mul(result, self.poly(a))
                 return result
             elif a.op == "fn" and a.value == "sin" and isinstance(e, int) and e >= 2:
-                rest = frozenset(mono - {(a, e)} | ({(a, e - 2)} if e > 2 else set()))
                 # cos(x)**2 by its own laws: where it is written with cos(2x), so is sin(x)**2.
                 sin2 = add_to({UNIT: 1}, self.finish(frozenset({(fn("cos", a.args[0]), 2)})), -1)
-                return self.mul(self.finish(rest), sin2)
+                return self.mul(self.finish(joined(mono, {(a, -2)})), sin2)
             elif a.op == "fn" and a.value == "abs" and isinstance(e, int):
                 base = self.power(self.poly(a.args[0]), {UNIT: e})  # |u|^e is u^e times the sign of u, for odd e
                 flat = base if e % 2 == 0 else self.mul(base, self.sided(self.poly(a.args[0])))
                 return self.mul(self.finish(frozenset(mono - {(a, e)})), flat)
-            elif a.op == "pow" and not isinstance(e, Term) and a.args[1].op == "num":
+            elif a.op == "pow" and a.args[1].op == "num":
                 whole = a.args[1].value * e
                 if whole.denominator == 1:  # (u^p)^e is u^(pe) where u > 0 and 0 elsewhere
                     base = self.poly(a.args[0])
@@ -502,11 +474,6 @@ class Normal:
             if reduced is not None:
                 return reduced
         return powers.reduce(self, mono)
-
-    def whole_part(self, exponent: Term) -> int:
-        """The integer part of the number in a symbolic exponent."""
-        c = self.poly(exponent).get(UNIT, 0)
-        return c.numerator // c.denominator
 
     # -- the laws, by subject ----------------------------------------------------------------------------------------
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 from derive.kernel.proof import Rejected
 from derive.term import Term
 
-Exponent = int | Fraction | Term
+Exponent = int | Fraction
 Mono = frozenset[tuple[Term, Exponent]]
 Poly = dict[Mono, int | Fraction]
 UNIT: Mono = frozenset()
@@ -76,13 +77,9 @@ def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=9).hexdigest() if len(text) > 40 else text
 
 
-def exponent_key(e: Exponent) -> tuple[str, str]:
-    return key(e) if isinstance(e, Term) else ("", f"{float(e):+030.9f}")
-
-
 def mono_key(mono: Mono) -> tuple[Any, ...]:
-    parts = sorted((key(a), exponent_key(e)) for a, e in mono)
-    return tuple(p[0][0] + p[1][0] for p in parts), tuple(parts)
+    parts = sorted((key(a), f"{float(e):+030.9f}") for a, e in mono)
+    return tuple(blind for (blind, _), _ in parts), tuple(parts)
 
 
 def leading(poly: Poly) -> int | Fraction:
@@ -99,12 +96,21 @@ def magnitude(value: int | Fraction) -> int | Fraction:
     return value if value > 0 else -value
 
 
+def joined(left: Mono, right: Iterable[tuple[Term, Exponent]]) -> Mono:
+    """The product of two monomials by exponents alone: no law of an atom is applied."""
+    total = dict(left)
+    for a, e in right:
+        total[a] = small(total.get(a, 0) + e)
+        if not total[a]:
+            del total[a]
+    return frozenset(total.items())
+
+
 def divides(small_mono: Mono, large: Mono) -> bool:
     """Whether the large monomial holds the small one, by exponents that are numbers."""
     table = dict(large)
     for a, e in small_mono:
-        there = table.get(a, 0)
-        if isinstance(there, Term) or isinstance(e, Term) or there < e:
+        if table.get(a, 0) < e:
             return False
     return bool(small_mono)
 

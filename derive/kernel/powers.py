@@ -16,6 +16,7 @@ from derive.kernel.poly import (
     add_to,
     constant,
     divides,
+    joined,
     key,
     leading,
     magnitude,
@@ -139,13 +140,9 @@ def absolute_power(nf: Normal, inner: Term, exponent: Poly) -> Poly:
         return nf.power(u, exponent)
     lead = leading(u) if u else Fraction(1)
     base: Term = fn("abs", nf.term(scaled(u, Fraction(1) / lead)))
-    scale = nf.power({UNIT: magnitude(lead)}, exponent)
-    return nf.mul(scale, {frozenset({(base, as_exponent(nf, exponent))}): 1})
-
-
-def as_exponent(nf: Normal, poly: Poly) -> Exponent:
-    value = constant(poly)
-    return value if value is not None else nf.term(poly)
+    e = constant(exponent)
+    whole: Poly = {frozenset({(base, e)}): 1} if e is not None else exponents.opaque(nf, nf.atom(base), exponent)
+    return nf.mul(nf.power({UNIT: magnitude(lead)}, exponent), whole)
 
 
 def to_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
@@ -169,21 +166,11 @@ def to_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
         return exponents.integer_power(nf, base, exponent)
     if isinstance(e, int):
         scale, common, rest = parts(nf, base)
-        result = nf.finish(frozenset((a, times_exponent(nf, x, e)) for a, x in common))
+        result = nf.finish(frozenset((a, small(x * e)) for a, x in common))
         if len(rest) > 1:
             result = nf.mul(result, nf.finish(frozenset({(nf.term(rest), e)})))
         return scaled(result, Fraction(scale) ** e)
     return exponents.real_power(nf, base, exponent)
-
-
-def one_power(nf: Normal, a: Term, x: Exponent, exponent: Poly) -> Poly:
-    """(a^x)^exponent for an atom that is positive, or not negative where the exponents are numbers."""
-    total = nf.mul(nf.poly(x) if isinstance(x, Term) else {UNIT: x}, exponent)
-    return exponents.spread(nf, a, total)
-
-
-def times_exponent(nf: Normal, x: Exponent, e: int) -> Exponent:
-    return small(x * e) if not isinstance(x, Term) else as_exponent(nf, scaled(nf.poly(x), e))
 
 
 def number_power(nf: Normal, value: Fraction, exponent: Poly) -> Poly:
@@ -195,7 +182,7 @@ def number_power(nf: Normal, value: Fraction, exponent: Poly) -> Poly:
     result: Poly = {UNIT: 1}
     for p, k in powers.items():
         if k:
-            result = nf.mul(result, one_power(nf, num(p), k, exponent))
+            result = nf.mul(result, exponents.spread(nf, num(p), scaled(exponent, k)))
     return result
 
 
@@ -205,12 +192,7 @@ def parts(nf: Normal, poly: Poly, positive: bool = False) -> tuple[int | Fractio
     scale = leading(rest)
     if len(rest) > 1:
         return scale, common, scaled(rest, Fraction(1) / scale)
-    merged: dict[Term, Exponent] = dict(common)
-    for a, e in next(iter(rest)):  # not multiplied out
-        total = e if isinstance(e, Term) else merged.pop(a, 0) + e  # type: ignore[operator]  # numbers are common
-        if isinstance(total, Term) or total:
-            merged[a] = total
-    return scale, frozenset(merged.items()), {UNIT: 1}
+    return scale, joined(common, next(iter(rest))), {UNIT: 1}
 
 
 def content(nf: Normal, poly: Poly, positive: bool = False) -> tuple[Mono, Poly]:
@@ -225,33 +207,26 @@ def content(nf: Normal, poly: Poly, positive: bool = False) -> tuple[Mono, Poly]
     kept: dict[Term, int | Fraction] = {}
     for a in dict.fromkeys(a for table in tables for a in table):
         found = [table.get(a, 0) for table in tables]
-        if a.op in CASES or any(isinstance(e, Term) for e in found):
+        if a.op in CASES:
             continue
-        low = min(found)  # type: ignore[type-var]  # numbers, as just seen
+        low = min(found)
         if not low:
             continue
-        if sign(nf, a) == POS or (not positive and (low > 0 or all(found) or nf.certain(a))):  # type: ignore[operator]
-            kept[a] = low  # type: ignore[assignment]
+        if sign(nf, a) == POS or (not positive and (low > 0 or all(found) or nf.certain(a))):
+            kept[a] = low
     if not kept:
         return UNIT, poly
-    factor: Mono = frozenset((a, -e) for a, e in kept.items())
+    factor = [(a, -e) for a, e in kept.items()]
     rest: Poly = {}
     for mono, c in poly.items():
-        merged = dict(mono)
-        for a, e in factor:
-            joint = merged.get(a, 0) + e  # type: ignore[operator]
-            if joint:
-                merged[a] = small(joint)
-            else:
-                merged.pop(a, None)
-        add_to(rest, nf.finish(frozenset(merged.items())), c)
+        add_to(rest, nf.finish(joined(mono, factor)), c)
     return frozenset(kept.items()), rest
 
 
 def mono_sign(nf: Normal, mono: Mono, c: int | Fraction) -> int:
     result = sign_of(c)
     for a, e in mono:
-        result = mul_signs(result, sign(nf, a if e == 1 else power(a, e if isinstance(e, Term) else num(e))))
+        result = mul_signs(result, sign(nf, a if e == 1 else power(a, num(e))))
     return result
 
 
@@ -270,9 +245,7 @@ def _lead(nf: Normal, atom: Term) -> tuple[Mono, int | Fraction] | None:
     found = []
     for main in {a for m in poly for a, e in m if isinstance(e, int) and e > 0}:
         degrees = {m: next((e for a, e in m if a is main), 0) for m in poly}
-        if any(isinstance(d, Term) for d in degrees.values()):
-            continue
-        top = max(degrees.values())  # type: ignore[type-var]
+        top = max(degrees.values())
         mono = next(m for m, d in degrees.items() if d == top)
         if list(degrees.values()).count(top) == 1 and all(isinstance(e, int) and e > 0 for _, e in mono):
             bare = sum(not a.letters for a, _ in mono) if atom.letters else 0
@@ -283,16 +256,13 @@ def _lead(nf: Normal, atom: Term) -> tuple[Mono, int | Fraction] | None:
     return mono, poly[mono]
 
 
-def tail(nf: Normal, atom: Term) -> tuple[Mono, int | Fraction, Term] | None:
-    """For partial fractions in an exponential: the only monomial free of it, where the rest is one monomial."""
+def tail(nf: Normal, atom: Term, mono: Mono) -> tuple[Mono, int | Fraction] | None:
+    """For partial fractions in an exponential: the 1 in 1 + e^x … below e^-x."""
     poly = nf.poly(atom)
-    if len(poly) != 2:
+    if len(poly) != 2 or UNIT not in poly:
         return None
-    for main in sorted({a for m in poly for a, _ in m if a.op == "fn" and a.value == "exp"}, key=key, reverse=True):
-        free = [m for m in poly if not any(a is main for a, _ in m)]
-        if len(free) == 1:
-            return free[0], poly[free[0]], main
-    return None
+    main = max((a for m in poly for a, _ in m if a.op == "fn" and a.value == "exp"), key=key, default=None)
+    return (UNIT, poly[UNIT]) if any(a is main and e < 0 for a, e in mono) else None
 
 
 def reduce(nf: Normal, mono: Mono) -> Poly:
@@ -300,40 +270,26 @@ def reduce(nf: Normal, mono: Mono) -> Poly:
     for a, e in mono:
         parity = a.op == "pow" and a.args[0] is MINUS_ONE and e != 1
         if parity and isinstance(e, int) and exponents.integral(nf, nf.poly(a.args[1])):
-            return nf.finish(frozenset(mono - {(a, e)} | ({(a, 1)} if e % 2 else set())))
+            return nf.finish(joined(mono, {(a, e % 2 - e)}))
     halved = special.halves(nf, mono)
     if halved is not None:
         return halved
-    bottoms = [(a, e) for a, e in mono if a.op == "add" and (nf.whole_part(e) < 0 if isinstance(e, Term) else e < 0)]
+    bottoms = [(a, e) for a, e in mono if a.op == "add" and e < 0]
     for a, e in sorted(bottoms, key=lambda p: key(p[0])):
         if not nf.certain(a):
             continue
         found = lead(nf, a)
-        if found is not None and divides(found[0], mono):
-            return lowered(nf, mono, a, e, found[0], found[1])
-        last = tail(nf, a)
-        if last is not None:
-            free, c, main = last
-            degree = next((e for b, e in mono if b is main), 0)
-            if not isinstance(degree, Term) and degree < 0 and not free:
-                return lowered(nf, mono, a, e, free, c)
+        if found is None or not divides(found[0], mono):
+            found = tail(nf, a, mono)
+        if found is not None:
+            return lowered(nf, mono, a, e, *found)
     return {mono: 1}
 
 
 def lowered(nf: Normal, mono: Mono, a: Term, e: Exponent, lead: Mono, c: int | Fraction) -> Poly:
-    quotient = dict(mono)
-    del quotient[a]
-    for b, f in lead:
-        left = quotient[b] - f  # type: ignore[operator]  # `divides` saw numbers
-        if left:
-            quotient[b] = left
-        else:
-            del quotient[b]
+    base = joined(mono, [(a, -e), *((b, -f) for b, f in lead)])
     rest = {m: v for m, v in nf.poly(a).items() if m != lead}
-    base = frozenset(quotient.items())
-    more = nf.add_exponents(e, 1)
-    up: Mono = frozenset({(a, more)}) if more else UNIT
-    total = dict(nf.times(base, up))
+    total = dict(nf.times(base, joined(UNIT, {(a, e + 1)})))
     # The rest is multiplied in first: base times u^e alone may be the monomial that we started from.
     total = add_to(total, nf.mul(nf.mul({base: 1}, rest), {frozenset({(a, e)}): 1}), -1)
     return scaled(total, Fraction(1) / c)

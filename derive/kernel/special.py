@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from derive.kernel import exponents
-from derive.kernel.poly import UNIT, Mono, Poly, add_to, constant, leading, scaled
+from derive.kernel.poly import UNIT, Mono, Poly, add_to, constant, joined, leading, scaled
 from derive.kernel.signs import POS, sign
 from derive.term import PI, TWO, Term, fn, num, power
 
@@ -97,13 +97,11 @@ def halves(nf: Normal, mono: Mono) -> Poly | None:
         sine = (fn("sin", a.args[0]), 1)
         if (e >= 2 or sine in mono) and _halved(nf, a.args[0]):
             double = scaled(nf.poly(a.args[0]), 2)
-            rest = mono - {(a, e)}
             if sine in mono:
-                rest, e, found = rest - {sine}, e - 1, circular(nf, "sin", double)
+                taken, found = [(a, -1), (sine[0], -1)], circular(nf, "sin", double)
             else:
-                e, found = e - 2, add_to({UNIT: 1}, circular(nf, "cos", double))
-            under = nf.finish(frozenset(rest | ({(a, e)} if e else set())))
-            return nf.mul(under, scaled(found, Fraction(1, 2)))
+                taken, found = [(a, -2)], add_to({UNIT: 1}, circular(nf, "cos", double))
+            return nf.mul(nf.finish(joined(mono, taken)), scaled(found, Fraction(1, 2)))
     return None
 
 

@@ -12,7 +12,7 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from derive.kernel.exponents import integral
-from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, key, leading, letter_key, magnitude, scaled
+from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, joined, key, leading, letter_key, magnitude, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import NEG, POS, ZERO, sign
 from derive.term import FALSE, ONE, TRUE, Term, both, cmp, index, make, num, over, rebuild, size, substitute, subterms
@@ -56,8 +56,7 @@ def level_above(nf: Normal, *terms: Term) -> int:
 
 
 def letters_of(pair: tuple[Term, Exponent]) -> frozenset[Term]:
-    a, e = pair
-    return a.letters | e.letters if isinstance(e, Term) else a.letters
+    return pair[0].letters
 
 
 def filtered_sum(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Term) -> Poly:
@@ -102,8 +101,7 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
             taken = frozenset().union(*(letters_of(p) for p in mono)) | letters
             fresh = unused(nf, a.bound, taken)
             body = nf.poly(substitute(a.args[0], dict(zip(a.bound, fresh, strict=True))))
-            rest = mono - {(a, e)} | ({(a, e - 1)} if e > 1 else set())
-            return sum_over(nf, letters | set(fresh), nf.mul(nf.finish(frozenset(rest)), body))
+            return sum_over(nf, letters | set(fresh), nf.mul(nf.finish(joined(mono, {(a, -1)})), body))
     for a, e in ordered:  # a letter that stands in one order only is counted
         if a.op == "where" and a.args[0].value == "<" and e == 1:
             for k in a.args[0].args:
@@ -139,7 +137,7 @@ def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
         short = shortcut(nf, letters, mono)
         if short is not None:
             return short
-    level = level_above(nf, *(t for pair in mono for t in pair if isinstance(t, Term)))
+    level = level_above(nf, *(a for a, _ in mono))
     order, twins = _labelling(nf, letters, mono)
     new = tuple(index(f"${level}.{p}", k.value[1]) for p, k in enumerate(order))
     naming = dict(zip(order, new, strict=True))
@@ -262,7 +260,7 @@ def _refined(nf: Normal, letters: frozenset[Term], mono: Mono, colours: dict[Ter
     """Finer colours: by the places that a letter has among those of the others."""
     marks: dict[Term, list[str]] = {k: [] for k in colours}
     for a, e in mono:
-        text = f"{_coloured(nf, a, colours, None)}^{e if not isinstance(e, Term) else key(e)[0]}"
+        text = f"{_coloured(nf, a, colours, None)}^{e}"
         for k in letters & letters_of((a, e)):
             marks[k].append(text + _coloured(nf, a, colours, k))
     raw = {k: c + "".join(sorted(marks[k])) for k, c in colours.items()}
@@ -294,11 +292,10 @@ def product_over(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Ter
     how_many = nf.poly(over("sum", ONE, k, where=filter_))
     if len(body) == 1:
         ((mono, c),) = body.items()
-        if not any(isinstance(e, Term) and k in e.letters for _, e in mono):
-            result = _equal_factors(nf, k, {UNIT: c}, how_many, filter_)
-            for a, e in mono:
-                result = nf.mul(result, _power_product(nf, k, a, e, how_many, filter_))
-            return result
+        result = _equal_factors(nf, k, {UNIT: c}, how_many, filter_)
+        for a, e in mono:
+            result = nf.mul(result, _power_product(nf, k, a, e, how_many, filter_))
+        return result
     if not any(k in letters_of(p) for m in body for p in m):
         return _equal_factors(nf, k, body, how_many, filter_)
     alone = next((a for m in body for a, _ in m if a.op == "delta" and k in a.args), None)
@@ -339,8 +336,8 @@ def _equal_factors(nf: Normal, k: Term, factor: Poly, how_many: Poly, filter_: T
 
 def _power_product(nf: Normal, k: Term, a: Term, e: Exponent, how_many: Poly, filter_: Term) -> Poly:
     """The product of a^e, its exponent free of the letter."""
-    exponent = nf.poly(e) if isinstance(e, Term) else {UNIT: e}
-    whole = integral(nf, exponent)
+    exponent: Poly = {UNIT: e}
+    whole = isinstance(e, int)
     powered = a.op == "pow" and k not in a.args[1].letters and sign(nf, a.args[0]) != POS
     if whole and powered and integral(nf, power := nf.poly(a.args[1])):
         a, exponent = a.args[0], nf.mul(power, exponent)
