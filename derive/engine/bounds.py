@@ -234,12 +234,10 @@ def spread(here: Normal, monos: Iterable[Mono]) -> list[Opened]:
 
 
 def _exponent(here: Normal, factors: Factors) -> Poly:
-    """The logarithm of the exponentials and the powers of symbolic exponent among the factors."""
+    """The logarithm of the exponentials among the factors."""
     u: Poly = {}
     for a, e in factors:
-        if isinstance(e, Term):
-            add_to(u, here.poly(mul(e, fn("log", a))))
-        elif a.op == "fn" and a.value == "exp":
+        if a.op == "fn" and a.value == "exp":
             add_to(u, here.poly(a.args[0]), e)
     return u
 
@@ -335,7 +333,7 @@ def _powers(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
     }
     ordered = sorted(atoms, key=lambda p: (key(p[0]), str(p[1])))
     for a, e in ordered[:MAX_EXPONENTS]:
-        exponent = e if isinstance(e, Term) else num(e)
+        exponent = num(e)
         mapping, letters = general(search, add(a, exponent))
         base, p = substitute(a, mapping), substitute(exponent, mapping)
         u = search.nf.canonical(sub(base, ONE))
@@ -422,12 +420,11 @@ def _joined(
 def _ratios(here: Normal, opens: list[tuple[Opened, Fraction]], rest: frozenset[tuple[Term, object]]) -> Iterator[Term]:
     """The terms without a logarithm, as multiples of what stands before one: t log(t) + c may touch 0 at c/t."""
     for o, c in opens[:MAX_EXPONENTS]:
-        if any(a.op == "fn" and a.value == "log" or isinstance(e, Term) for a, e in o.factors):
+        if any(a.op == "fn" and a.value == "log" for a, _ in o.factors):
             continue
         quotient = dict(o.factors)
         for a, e in rest:
-            if isinstance(e, int | Fraction):
-                quotient[a] = quotient.get(a, 0) - e  # type: ignore[operator]
+            quotient[a] = quotient.get(a, 0) - e
         u = here.canonical(mul(num(abs(c)), product((a, e) for a, e in quotient.items() if e != 0)))
         if u.op != "num" and sign(here, u) == POS:
             yield u

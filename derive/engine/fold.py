@@ -77,12 +77,10 @@ def one(nf: Normal, mono: Mono, c: object, known: list[Name]) -> Term:
         if a.op == "fn" and a.value == "exp" and isinstance(e, Fraction) and e.denominator != 1:
             a, e = fn("exp", nf.term(nf.poly(mul(num(e), a.args[0])))), 1  # no roots of exponentials
         inner = inside(nf, a, known)
-        if isinstance(e, Term):
-            top.append(power(inner, e))
-        elif e > 0:  # type: ignore[operator]
+        if e > 0:
             top.append(raised(inner, e))
         else:
-            bottom.append(raised(inner, -e))  # type: ignore[operator]
+            bottom.append(raised(inner, -e))
     grouped: list[Term] = []
     for f in dict.fromkeys(folds):
         times = folds.count(f)

@@ -114,7 +114,7 @@ def inverted(
     for lead in poly:
         if len(lead) == 1:
             ((a, e),) = lead
-            if e == 1 and any(b is a and not isinstance(f, Term) and f < 0 for b, f in mono):  # type: ignore[operator]
+            if e == 1 and any(b is a and f < 0 for b, f in mono):
                 yield Use(equation.kind, equation.number, (), nf.term({mono: Fraction(c) / rest}), ())
 
 
@@ -161,7 +161,7 @@ def placed(nf: Normal, equation: Equation, marked: dict[Term, Term], pattern: Op
             continue
         if any(not bound.isdisjoint(v.letters) for k, v in mapping.items() if k not in pattern.bound):
             continue
-        rest = [a if e == 1 else power(a, e if isinstance(e, Term) else num(e)) for a, e in left]  # type: ignore[arg-type]
+        rest = [a if e == 1 else power(a, num(e)) for a, e in left]
         scale = Fraction(target.coefficient) / pattern.coefficient
         letters = tuple((back[k], v) for k, v in sorted(mapping.items(), key=lambda p: key(p[0])) if k in back)
         outside = tuple(sorted(target.bound - bound, key=key))
@@ -178,12 +178,8 @@ def embeddings(
         return
     (a, e), rest = pattern[0], pattern[1:]
     for p, (b, f) in enumerate(target):
-        if isinstance(e, Term) or isinstance(f, Term):
-            fits = e is f
-            left = 0
-        else:
-            left = f - e  # type: ignore[operator]
-            fits = left >= 0 if e > 0 else left <= 0  # type: ignore[operator]
+        left = f - e
+        fits = left >= 0 if e > 0 else left <= 0
         if not fits:
             continue
         extended = match_letters(a, b, mapping)

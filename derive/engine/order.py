@@ -300,7 +300,7 @@ def bared(here: Normal, poly: Poly, strict: bool) -> tuple[Term, Term, Poly]:
         bottoms: dict[Term, Exponent] = {}
         for mono in poly:
             for a, e in mono:
-                if not isinstance(e, Term) and e < min(0, bottoms.get(a, 0)) and sign(here, a) == POS:  # type: ignore[type-var]
+                if e < min(0, bottoms.get(a, 0)) and sign(here, a) == POS:
                     bottoms[a] = e
         if not bottoms:
             break
@@ -315,10 +315,8 @@ def bared(here: Normal, poly: Poly, strict: bool) -> tuple[Term, Term, Poly]:
     factor = []
     for a, e in sorted(common, key=lambda p: key(p[0])):
         signs = sign(here, a)
-        if isinstance(e, Term):
-            rest = here.mul(rest, {frozenset({(a, e)}): 1})
-        elif signs == POS:
-            scale[a] = scale.get(a, 0) - e  # type: ignore[operator]
+        if signs == POS:
+            scale[a] = scale.get(a, 0) - e
         elif not signs & NEG and not strict:
             factor.append(power(a, num(e)) if e != 1 else a)
         else:

@@ -73,7 +73,7 @@ class Known:
 def product(factors: Iterable[tuple[Term, Exponent]]) -> Term:
     """The product of atoms to powers, as a term."""
     ordered = sorted(factors, key=lambda p: key(p[0]))
-    return mul(*(a if e == 1 else power(a, e if isinstance(e, Term) else num(e)) for a, e in ordered))
+    return mul(*(a if e == 1 else power(a, num(e)) for a, e in ordered))
 
 
 def opened(nf: Normal, mono: Mono, prefix: str = "!a", sizes: bool = False) -> Opened:
@@ -192,11 +192,8 @@ def embeddings(
         return
     (a, e), rest = pattern[0], pattern[1:]
     for p, (b, f) in enumerate(target):
-        if isinstance(e, Term) or isinstance(f, Term):
-            fits, left = e is f, 0
-        else:
-            left = f - e
-            fits = left >= 0 if e > 0 else left <= 0
+        left = f - e
+        fits = left >= 0 if e > 0 else left <= 0
         extended = unified(a, b, mapping) if fits else None
         if extended is not None:
             remaining = (*target[:p], *(((b, left),) if left else ()), *target[p + 1 :])
@@ -269,12 +266,12 @@ def _halves(here: Normal, first: Opened, second: Opened) -> Iterator[tuple[Facto
         mapping = dict(zip(second.bound, order, strict=True))
         renamed = {here.canonical(substitute(a, mapping)): e for a, e in second.factors}
         mine = dict(first.factors)
-        if renamed == mine or any(isinstance(e, Term) for e in (*mine.values(), *renamed.values())):
+        if renamed == mine:
             continue
         weight: dict[Term, Exponent] = {}
         sides: tuple[dict[Term, Exponent], dict[Term, Exponent]] = ({}, {})
         for a in {**mine, **renamed}:
-            low = min(mine.get(a, 0), renamed.get(a, 0))  # type: ignore[type-var]
+            low = min(mine.get(a, 0), renamed.get(a, 0))
             if low:
                 weight[a] = low
             for table, side in zip((mine, renamed), sides, strict=True):
@@ -303,7 +300,7 @@ def folded(mono: Opened) -> Iterator[tuple[list[Term], Term, tuple[Term, ...]]]:
                 break
             (here if used & left else there if used & right else weight).append((a, e))
         else:
-            mirrored = {(substitute(a, swap), e) for a, e in here if not isinstance(e, Term)}
+            mirrored = {(substitute(a, swap), e) for a, e in here}
             if pairs and mirrored == set(there) and len(mirrored) == len(here):
                 outer = tuple(k for k in mono.bound if k not in swap)
                 root = over("sum", product(here), *(a for a, _ in pairs))
@@ -394,7 +391,7 @@ def without(mono: Mono, factor: Mono) -> Mono | None:
     left = dict(mono)
     for a, e in factor:
         have = left.pop(a, 0)
-        if isinstance(e, Term) or isinstance(have, Term) or have < e:
+        if have < e:
             return None
         if have > e:
             left[a] = have - e

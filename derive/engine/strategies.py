@@ -23,7 +23,7 @@ from derive.engine.pieces import (
 )
 from derive.engine.simplex import combine
 from derive.kernel.normal import Normal
-from derive.kernel.poly import CASES, Exponent, Mono, Poly, add_to, key, mono_key, scaled
+from derive.kernel.poly import CASES, Mono, Poly, add_to, key, mono_key, scaled
 from derive.kernel.proof import Cite, Line, Part
 from derive.kernel.signs import POS, difference, sign
 from derive.term import (
@@ -333,14 +333,10 @@ def by_logarithms(search: Search, goal: Goal) -> list[Part] | None:
             e = abs(c * scale)
             side.append(logs[mono].args[0] if e == 1 else power(logs[mono].args[0], num(e)))
         else:
-            down: Mono = frozenset((a, opposite(e)) for a, e in common)
+            down: Mono = frozenset((a, -e) for a, e in common)
             side.append(fn("exp", here.term(here.mul({mono: abs(c * scale)}, {down: 1}))))
     factors = [t for t in (num(Fraction(1, scale)), here.term({common: 1})) if t is not ONE]
     return compared(search, goal, "log", mul(*sides[0]), mul(*sides[1]), mul(*factors))
-
-
-def opposite(e: Exponent) -> Exponent:
-    return neg(e) if isinstance(e, Term) else -e
 
 
 def compared(search: Search, goal: Goal, name: str, upper: Term, lower: Term, scale: Term) -> list[Part] | None:
@@ -361,7 +357,7 @@ def by_exponents(search: Search, goal: Goal) -> list[Part] | None:
     assert here is not None
     lower = {m: c for m, c in goal.poly.items() if c < 0}
     upper = {m: c for m, c in goal.poly.items() if c > 0}
-    if len(lower) != 1 or not upper or not any(_grows(a, e) for m in lower for a, e in m):
+    if len(lower) != 1 or not upper or not any(_grows(a) for m in lower for a, _ in m):
         return None
     u, v = here.term(upper), here.term(scaled(lower, -1))
     if sign(here, u) != POS or sign(here, v) != POS:
@@ -369,9 +365,9 @@ def by_exponents(search: Search, goal: Goal) -> list[Part] | None:
     return compared(search, goal, "exp", fn("log", u), fn("log", v), ONE)
 
 
-def _grows(a: Term, e: object) -> bool:
+def _grows(a: Term) -> bool:
     folded = a.op == "fn" and a.value == "exp" and a.args[0].op not in ("var", "num")
-    return isinstance(e, Term) or folded or a.op in ("prod", "pow")
+    return folded or a.op in ("prod", "pow")
 
 
 def by_roots(search: Search, goal: Goal) -> list[Part] | None:
