@@ -326,20 +326,19 @@ def _chords(
 def _powers(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
     """a**e above b**e where a is above b, and (1 + u)**e above 1 + e u."""
     atoms = {
-        (a.args[0], a.args[1]) if a.op == "pow" and e == 1 else (a, e)
+        (a.args[0], a.args[1]) if a.op == "pow" and e == 1 else (a, num(e))
         for o in spread(here, sorted(goal.poly, key=mono_key))
         for a, e in o.factors
         if not isinstance(e, int) or a.op == "pow"
     }
     ordered = sorted(atoms, key=lambda p: (key(p[0]), str(p[1])))
-    for a, e in ordered[:MAX_EXPONENTS]:
-        exponent = num(e)
+    for a, exponent in ordered[:MAX_EXPONENTS]:
         mapping, letters = general(search, add(a, exponent))
         base, p = substitute(a, mapping), substitute(exponent, mapping)
         u = search.nf.canonical(sub(base, ONE))
         yield row("bernoulli", False, power(add(ONE, u), p), add(ONE, mul(p, u)), (u, p), letters)
         for b, f in ordered[:MAX_EXPONENTS]:
-            if f == e and a is not b and add(a, b, exponent).letters <= search.board.fixed:
+            if f is exponent and a is not b and add(a, b, exponent).letters <= search.board.fixed:
                 for strict in (True, False):
                     number = search.compare(sub(a, b), strict, ())
                     if number is not None:
