@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING
 
 from derive.kernel import powers, sums
@@ -62,31 +64,17 @@ def by_cases(nf: Normal, poly: Poly, f: Callable[[Normal, Poly], Poly]) -> Poly:
     """f of a polynomial in 0-1 atoms, as the sum over their values: each value of f behind its indicator."""
     atom = nf.cases(poly)
     assert atom is not None
-    cells: list[tuple[Poly, dict[Term, int], Term]] = []
-    if atom.op == "where" and atom.args[0].value != "<":
-        u = atom.args[0].args[0]
-        up, at = where(cmp(">", u, NOUGHT), ONE, NOUGHT), where(cmp("==", u, NOUGHT), ONE, NOUGHT)
-        if any(a is at for m in poly for a, _ in m):
-            below = add_to(add_to({UNIT: 1}, nf.poly(up), -1), nf.poly(at), -1)
-            cells = [
-                (nf.poly(up), {up: 1, at: 0}, cmp(">", u, NOUGHT)),
-                (nf.poly(at), {up: 0, at: 1}, cmp("==", u, NOUGHT)),
-                (below, {up: 0, at: 0}, cmp("<", u, NOUGHT)),
-            ]
-        else:
-            below = add_to({UNIT: 1}, nf.poly(up), -1)
-            cells = [(nf.poly(up), {up: 1}, cmp(">", u, NOUGHT)), (below, {up: 0}, cmp("<=", u, NOUGHT))]
-    else:
-        rest = add_to({UNIT: 1}, nf.poly(atom), -1)
-        cells = [(nf.poly(atom), {atom: 1}, TRUE), (rest, {atom: 0}, TRUE)]
+    indices = atom.op != "where" or atom.args[0].value == "<"
+    test = TRUE if indices else atom.args[0]
+    chosen = nf.poly(atom)
     total: Poly = {}
-    for indicator, values, condition in cells:
-        here = nf.under(condition)
+    for value, indicator in ((1, chosen), (0, add_to({UNIT: 1}, chosen, -1))):
+        here = nf.under(test if value or indices else negation(test))
         if here is not None and indicator:
             part: Poly = {}
             for mono, c in poly.items():
-                if all(values.get(a, 1) for a, _ in mono):
-                    add_to(part, {frozenset((a, e) for a, e in mono if a not in values): c})
+                if value or (atom, 1) not in mono:
+                    add_to(part, {mono - {(atom, 1)}: c})
             add_to(total, nf.mul(indicator, f(here, part)))
     return total
 
@@ -155,11 +143,7 @@ def delta_of(nf: Normal, i: Term, j: Term) -> Poly:
     for g in nf.guards:
         if g.op == "cmp" and {g.args[0], g.args[1]} == {i, j} and g.value in ("!=", "<", ">"):
             return {}
-    return nf.atom(delta_atom(i, j))
-
-
-def delta_atom(i: Term, j: Term) -> Term:
-    return delta(*sorted((i, j), key=letter_key))
+    return nf.atom(delta(*sorted((i, j), key=letter_key)))
 
 
 def order(nf: Normal, i: Term, j: Term) -> Poly:
@@ -297,15 +281,19 @@ def bare(nf: Normal, u: Poly) -> Poly:
     if rest == {UNIT: 1}:
         return {frozenset((a, e) for a, e in mono if sign(nf, a) != POS): side}
     u = scaled(rest, side)
-    if len(u) == 2 and sorted(u.values()) == [-1, 1]:
-        plus, minus = sorted(u, key=lambda m: -u[m])
-        if all(a.op == "fn" and a.value == "exp" for a, e in plus | minus):
-            gap: Poly = {}
-            for mono, side in ((plus, 1), (minus, -1)):
-                for a, e in mono:
-                    add_to(gap, nf.poly(a.args[0]), e * side)
-            return bare(nf, gap) if len(gap) > 1 else gap
-    return u
+    gap = exponents_gap(nf, u)
+    return u if gap is None else bare(nf, gap) if len(gap) > 1 else gap
+
+
+def exponents_gap(nf: Normal, u: Poly) -> Poly | None:
+    """p - q where u is e^p - e^q."""
+    if sorted(u.values()) != [-1, 1] or not all(a.op == "fn" and a.value == "exp" for m in u for a, _ in m):
+        return None
+    gap: Poly = {}
+    for mono, c in u.items():
+        for a, e in mono:
+            add_to(gap, nf.poly(a.args[0]), c * e)
+    return gap
 
 
 def index_pair(nf: Normal, u: Poly) -> tuple[Term, Term] | None:
@@ -359,12 +347,13 @@ def positive_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | 
     """[u > 0] with another condition that excludes or implies it."""
     u = a.args[0].args[0]
     for b in others:
-        if b.op == "where":
-            if excludes(nf, u, b.args[0]):
+        if b.op == "where" and b.args[0].value == ">":  # v > 0
+            found = list(multiples(nf, u, b.args[0].args[0]))
+            if any(c > 0 and not signs & POS for c, signs in found):  # u + c v <= 0: not both
                 return {}
-            if implies(nf, b.args[0], u):
+            if any(c < 0 and not signs & NEG for c, signs in found):  # u >= -c v: the other implies this one
                 return nf.finish(rest)
-            if covers(nf, u, b.args[0]):  # one of the two holds: u + c v > 0
+            if any(c > 0 and signs == POS for c, signs in found):  # u + c v > 0: one of the two
                 either = add_to(add_to({UNIT: -1}, nf.atom(a)), nf.atom(b))
                 return nf.mul(nf.finish(frozenset(rest - {(b, 1)})), either)
     return None
@@ -375,7 +364,7 @@ def zero_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None
     u = a.args[0].args[0]
     for b in others:
         if b.op == "where" and b.args[0].value in (">", "=="):
-            signs = where_zero(nf, u, b.args[0].args[0])
+            signs = reduce(and_, (signs for _, signs in multiples(nf, b.args[0].args[0], u)), ANY)
             wanted = POS if b.args[0].value == ">" else ZERO
             if not signs & wanted:
                 return {}
@@ -392,17 +381,13 @@ def zero_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None
     return None
 
 
-def where_zero(nf: Normal, u: Term, v: Term) -> int:
-    """The signs of v where u = 0: those of v - c u for the factors c that cancel a term."""
+def multiples(nf: Normal, u: Term, v: Term) -> Iterator[tuple[Fraction, int]]:
+    """The c for which a term of u is cancelled in u + c v, and the signs of that sum."""
     first, second = nf.poly(u), nf.poly(v)
-    result = ANY
-    for mono in sorted(set(first) & set(second), key=mono_key):
-        if mono:
-            signs = ZERO
-            for m, value in add_to(dict(second), first, -Fraction(second[mono]) / first[mono]).items():
-                signs = add_signs(signs, nf.mono_sign(m, value))
-            result &= signs
-    return result
+    for mono in sorted((set(first) & set(second)) - {UNIT}, key=mono_key):
+        c = -Fraction(first[mono]) / second[mono]
+        terms = add_to(dict(first), second, c).items()
+        yield c, reduce(add_signs, (nf.mono_sign(m, value) for m, value in terms), ZERO)
 
 
 LAWS: dict[str, Callable[[Normal, Term, Mono, list[Term]], Poly | None]] = {
@@ -410,35 +395,6 @@ LAWS: dict[str, Callable[[Normal, Term, Mono, list[Term]], Poly | None]] = {
     ">": positive_law,
     "==": zero_law,
 }
-
-
-def excludes(nf: Normal, u: Term, other: Term) -> bool:
-    """Whether u > 0 and the other condition, v > 0, cannot hold together: u + c v <= 0 for some c > 0."""
-    return other.value == ">" and any(not s & POS for s in combined(nf, u, other.args[0], 1))
-
-
-def implies(nf: Normal, other: Term, u: Term) -> bool:
-    """Whether v > 0 makes u > 0: u - c v >= 0 for some c > 0."""
-    return other.value == ">" and any(not s & NEG for s in combined(nf, u, other.args[0], -1))
-
-
-def covers(nf: Normal, u: Term, other: Term) -> bool:
-    """Whether u > 0 or the other condition, v > 0, must hold: u + c v > 0 for some c > 0."""
-    return other.value == ">" and any(s == POS for s in combined(nf, u, other.args[0], 1))
-
-
-def combined(nf: Normal, u: Term, v: Term, side: int) -> list[int]:
-    """The signs of u + side * c * v for the factors c > 0 that cancel a term."""
-    first, second = nf.poly(u), nf.poly(v)
-    found = []
-    for mono in sorted(set(first) & set(second), key=mono_key):
-        c = -Fraction(first[mono]) / second[mono] * side
-        if c > 0 and mono:
-            signs = ZERO
-            for m, value in add_to(dict(first), second, c * side).items():
-                signs = add_signs(signs, nf.mono_sign(m, value))
-            found.append(signs)
-    return found
 
 
 def solved(nf: Normal, u: Term) -> tuple[Term, Term] | None:
