@@ -20,6 +20,7 @@ from derive.kernel.rules import RULES, instantiate, match
 from derive.kernel.signs import RELATION, Fact, difference, sign, split
 from derive.kernel.wellformed import laws_complete, subscript_axis, well_formed
 from derive.term import (
+    NONLOCAL,
     ONE,
     TRUE,
     Term,
@@ -37,6 +38,8 @@ from derive.term import (
     sub,
     substitute,
     subterms,
+    transform,
+    var,
 )
 from derive.term import ZERO as NOUGHT
 
@@ -417,11 +420,16 @@ def _algebra(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
 
 
 def same_with_names(here: Normal, old: Term, new: Term) -> bool:
-    """Whether the two are equal without a look into the definitions, of which they have the same."""
-    try:
-        return not (old.names ^ new.names) & set(here.context.definitions) and here.with_names().equal(old, new)
-    except Rejected:
+    """Whether the two are equal whatever the definitions stand for, of which they have the same."""
+    named = {n for n in here.context.definitions if n in old.names}
+    if (
+        not named
+        or (old.names ^ new.names) & set(here.context.definitions)
+        or any(t.op in NONLOCAL for t in (*subterms(old), *subterms(new)))
+    ):
         return False
+    first, second = (transform(t, lambda t: var(t.value, *t.args) if t.op == "def" else None) for t in (old, new))
+    return Normal(here.context, tick=here.tick).equal(first, second)
 
 
 def add_uses(ground: Ground, account: Account, uses: Iterable[Use], here: Normal | None = None) -> Poly:

@@ -43,7 +43,7 @@ from derive.term import ZERO as NOUGHT
 class Normal:
     """The normal form of terms under one set of facts.
 
-    `closed` leaves definitions as they are. `steady` is False under a derivative, where what holds at the point only
+    `steady` is False under a derivative, where what holds at the point only
     (a nonstrict fact, a variable equal to a value) must not be used. `loose` names variables whose declared kind is
     not assumed. `tick` is called now and then and may raise to stop the work.
     """
@@ -56,10 +56,8 @@ class Normal:
         guards: tuple[Term, ...] = (),
         steady: bool = True,
         loose: frozenset[str] = frozenset(),
-        closed: bool = False,
         tick: Callable[[], None] | None = None,
     ):
-        self.closed = closed
         self.context, self.guards, self.steady, self.loose, self.tick = context, guards, steady, loose, tick
         self.guarded = frozenset().union(*(g.letters for g in guards)) if guards else frozenset()
         self.raw_facts = tuple(facts)
@@ -111,7 +109,6 @@ class Normal:
             guards=self.guards + guards,
             steady=self.steady,
             loose=self.loose,
-            closed=self.closed,
             tick=self.tick,
         )
         made.raw_facts = self.raw_facts + tuple(facts)
@@ -142,23 +139,13 @@ class Normal:
         """The normal form that assumes nothing of the variable, whose entries are about to be replaced."""
         return self._bare("anywhere", self.loose | {name}, True)
 
-    def with_names(self) -> Normal:
-        """The normal form in which definitions stay closed; it knows no facts."""
-        return self._bare("closed", self.loose, self.steady)
-
     def _bare(self, label: str, loose: frozenset[str], steady: bool) -> Normal:
         kept = known.open_facts(self) if label == "around" else ()
         slot = (label, loose)
-        if (
-            label != "closed"
-            and not self.raw_facts
-            and not self.guards
-            and (self.loose, self.steady) == (loose, steady)
-        ):
+        if not self.raw_facts and not self.guards and (self.loose, self.steady) == (loose, steady):
             return self
         if slot not in self.inner:
-            closed = label == "closed" or self.closed
-            made = Normal(self.context, facts=kept, steady=steady, loose=loose, closed=closed, tick=self.tick)
+            made = Normal(self.context, facts=kept, steady=steady, loose=loose, tick=self.tick)
             made.lows = {a: max(low, made.least(a)) for a, low in self.lows.items()}  # sizes do not move
             made.forget()
             self.inner[slot] = made
@@ -314,8 +301,6 @@ class Normal:
         if op in ("mul", "div", "pow"):
             return self.factored(term)
         if op == "def":
-            if self.closed:  # an identity that holds whatever the names stand for
-                return self.atom(make("def", [self.subscript(a) for a in args], term.value))
             return self.poly(self.unfold(term))
         if op == "var":
             return self.entry(make("var", [self.subscript(a) for a in args], term.value))
@@ -336,11 +321,7 @@ class Normal:
         if op in ("max", "min"):
             return sums.extremum(self, term)
         if op == "diff":
-            if self.closed and args[0].op in ("def", "diff"):
-                return self.atom(term) if derivative.depends(self, args[0], args[1].value) else {}
             return derivative.normal(self, term)
-        if self.closed and op in ("at", "limit", "E", "Var", "Cov"):
-            raise Rejected(f"{op} looks into the definitions")  # what is random or replaced there must be seen
         if op == "at":
             return self.poly(self.replaced(term))
         if op in ("E", "Var", "Cov"):

@@ -37,7 +37,7 @@ def factors(nf: Normal, term: Term, exponent: Poly, out: list[tuple[Poly, Poly, 
     op, args = term.op, term.args
     whole = constant(exponent)
     integral = whole is not None and whole.denominator == 1
-    if op == "def" and not nf.closed:
+    if op == "def":
         nf.factors(nf.unfold(term), exponent, out)
     elif op == "mul" and integral:
         for a in args:
