@@ -74,13 +74,7 @@ def function(nf: Normal, term: Term) -> Poly:
         return nf.by_cases(u, lambda here, part: here.poly(fn(name, here.term(part))))
     if name in ("sin", "cos"):
         return special.circular(nf, name, u)
-    if name == "atan":
-        return special.arctangent(nf, u)
-    if name in ("lgamma", "digamma", "trigamma"):
-        return special.gamma(nf, name, u)
-    if name == "erf" and (not u or leading(u) < 0):
-        return scaled(nf.poly(fn(name, nf.term(scaled(u, -1)))), -1) if u else {}
-    return nf.atom(fn(name, nf.term(u)))
+    return special.special(nf, name, u)
 
 
 def exp(nf: Normal, u: Poly) -> Poly:

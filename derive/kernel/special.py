@@ -7,13 +7,14 @@ argument is known to stay positive.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from derive.kernel import exponents
 from derive.kernel.poly import UNIT, Mono, Poly, add_to, constant, joined, leading, scaled
 from derive.kernel.signs import POS, sign
-from derive.term import PI, TWO, Term, fn, num, power
+from derive.term import ONE, PI, TWO, ZERO, Term, div, fn, mul, neg, num, power, sub
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -22,7 +23,21 @@ MAX_ANGLES = 4  # terms of an angle that is taken apart
 MAX_MULTIPLE = 6
 MAX_STEPS = 8
 MAX_NUMBER = 30  # up to which the gamma functions are worked out
-THIRD = num(3)
+ROOT_3, HALF = power(num(3), num("1/2")), num("1/2")
+ODD = frozenset({"atan", "erf"})
+# f(u + 1) - f(u), for u above 0.
+STEPS: dict[str, Callable[[Term], Term]] = {
+    "lgamma": lambda u: fn("log", u),
+    "digamma": lambda u: div(ONE, u),
+    "trigamma": lambda u: neg(power(u, num(-2))),
+}
+# Where a function is known, and its value there.
+VALUES: dict[str, tuple[tuple[Term, Term], ...]] = {
+    "atan": ((ONE, div(PI, num(4))), (ROOT_3, div(PI, num(3))), (div(ONE, ROOT_3), div(PI, num(6)))),
+    "lgamma": ((ONE, ZERO), (HALF, div(fn("log", PI), TWO))),
+    "digamma": ((HALF, sub(fn("digamma", ONE), mul(TWO, fn("log", TWO)))),),
+    "trigamma": ((ONE, div(power(PI, TWO), num(6))),),
+}
 # cos and sin at an eighth of a turn and below, as (coefficient, number under the root).
 EXACT: dict[Fraction, tuple[tuple[Fraction, int], tuple[Fraction, int]]] = {
     Fraction(0): ((Fraction(1), 1), (Fraction(0), 1)),
@@ -110,49 +125,17 @@ def _halved(nf: Normal, angle: Term) -> bool:
     return len(poly) == 1 and next(iter(poly.values())).denominator % 2 == 0
 
 
-def arctangent(nf: Normal, u: Poly) -> Poly:
-    """atan of u."""
-    if u and leading(u) < 0:
-        return scaled(arctangent(nf, scaled(u, -1)), -1)
-    root: Mono = frozenset({(THIRD, Fraction(1, 2))})
-    known: tuple[tuple[Poly, int | Fraction], ...] = (
-        ({}, 0),
-        ({UNIT: 1}, Fraction(1, 4)),
-        ({root: 1}, Fraction(1, 3)),
-        ({root: Fraction(1, 3)}, Fraction(1, 6)),
-    )
-    for value, angle in known:
-        if u == value:
-            return scaled(nf.poly(PI), angle)
-    return nf.atom(fn("atan", nf.term(u)))
-
-
-def gamma(nf: Normal, name: str, u: Poly) -> Poly:
-    """lgamma, digamma or trigamma of u: f(u) = f(u - 1) + step where u - 1 > 0."""
+def special(nf: Normal, name: str, u: Poly) -> Poly:
+    """A function by its symmetry, by steps down to an argument that may not be positive, and by its known values."""
+    if name in ODD and (not u or leading(u) < 0):
+        return scaled(special(nf, name, scaled(u, -1)), -1) if u else {}
     total: Poly = {}
     value = constant(u)
-    steps = MAX_STEPS if value is None else MAX_NUMBER if value <= MAX_NUMBER else 0
+    left = 0 if name not in STEPS else MAX_STEPS if value is None else MAX_NUMBER if value <= MAX_NUMBER else 0
     below = add_to(dict(u), {UNIT: 1}, -1)
-    while steps and sign(nf, nf.term(below)) == POS:
-        add_to(total, _step(nf, name, below))
-        u, below, steps = below, add_to(dict(below), {UNIT: 1}, -1), steps - 1
-    return add_to(total, _start(nf, name, u))
-
-
-def _step(nf: Normal, name: str, u: Poly) -> Poly:
-    """f(u + 1) - f(u)."""
-    if name == "lgamma":
-        return nf.log_of(u)
-    return nf.power(u, {UNIT: -1}) if name == "digamma" else scaled(nf.power(u, {UNIT: -2}), -1)
-
-
-def _start(nf: Normal, name: str, u: Poly) -> Poly:
-    value = constant(u)
-    if value == 1 and name != "digamma":
-        return {} if name == "lgamma" else scaled(nf.poly(power(PI, TWO)), Fraction(1, 6))
-    if value == Fraction(1, 2):
-        if name == "lgamma":
-            return scaled(nf.log_of(nf.poly(PI)), Fraction(1, 2))
-        if name == "digamma":
-            return add_to(dict(gamma(nf, name, {UNIT: 1})), nf.log_of({UNIT: 2}), -2)
-    return nf.atom(fn(name, nf.term(u)))
+    while left and sign(nf, nf.term(below)) == POS:
+        add_to(total, nf.poly(STEPS[name](nf.term(below))))
+        u, below, left = below, add_to(dict(below), {UNIT: 1}, -1), left - 1
+    known = (result for argument, result in VALUES.get(name, ()) if nf.poly(argument) == u)
+    result = next(known, None)
+    return add_to(total, nf.poly(result) if result is not None else nf.atom(fn(name, nf.term(u))))
