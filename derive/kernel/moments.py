@@ -7,9 +7,10 @@ case has to be told apart by hand. What has no rule stays an atom E(...).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from fractions import Fraction
+from collections.abc import Callable, Iterator
+from functools import reduce
 from math import comb
+from operator import or_
 from typing import TYPE_CHECKING
 
 from derive.kernel import densities, sums
@@ -17,12 +18,19 @@ from derive.kernel.context import Declaration
 from derive.kernel.poly import UNIT, Mono, Poly, add_to, joined, key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, ZERO, sign
-from derive.term import ONE, TRUE, TWO, Term, add, fn, make, mul, neg, num, over, power, substitute, subterms, var
+from derive.term import ONE, TRUE, Term, add, div, fn, make, mul, num, over, power, sub, substitute, subterms, var
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
 
 MAX_DEGREE = 9  # of the entries of one name in one product; beyond, partitions are too many
+
+
+# The values that a random name can have and how likely each is, where they are finitely many.
+POINTS: dict[str, Callable[..., tuple[tuple[Term, Term], ...]]] = {
+    "bernoulli": lambda p: ((ONE, p), (num(0), sub(ONE, p))),
+    "rademacher": lambda: ((ONE, num("1/2")), (num(-1), num("1/2"))),
+}
 
 
 def normal(nf: Normal, term: Term) -> Poly:
@@ -71,13 +79,11 @@ def parameters(declaration: Declaration, entry: Term) -> tuple[Term, ...]:
 def support(nf: Normal, declaration: Declaration, entry: Term) -> int:
     """The signs that the random entry can have."""
     assert declaration.law is not None
-    family = declaration.law.family
-    if family == "bernoulli":
-        return POS | ZERO
-    if family == "rademacher":
-        return POS | NEG
+    family, given = declaration.law.family, parameters(declaration, entry)
+    if family in POINTS:
+        return reduce(or_, (sign(nf, value) for value, _ in POINTS[family](*given)))
     if family == "uniform":
-        low = sign(nf, parameters(declaration, entry)[0])
+        low = sign(nf, given[0])
         return POS if low == POS else POS | ZERO if not low & NEG else ANY
     return ANY
 
@@ -220,15 +226,10 @@ def _single(nf: Normal, group: Mono, entry: Term) -> Poly | None:
     declaration = law_of(nf, entry.value)
     assert declaration is not None and declaration.law is not None
     family, parts = declaration.law.family, parameters(declaration, entry)
-    if family in ("bernoulli", "rademacher"):
-        points = (
-            ((ONE, parts[0]), (num(0), add(ONE, neg(parts[0]))))
-            if parts
-            else ((ONE, num("1/2")), (num(-1), num("1/2")))
-        )
+    if family in POINTS:
         whole = nf.term({group: 1})
         total: Poly = {}
-        for value, chance in points:
+        for value, chance in POINTS[family](*parts):
             here = sums.swap_entry(whole, entry, value)
             if entry in sums.atoms_inside(here):
                 return None
@@ -243,26 +244,23 @@ def raw_moment(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Pol
     """E(entry^k) under its law; an atom where the law does not say."""
     assert declaration.law is not None
     family, parts = declaration.law.family, parameters(declaration, entry)
-    if family == "bernoulli":
-        return nf.poly(parts[0])
-    if family == "rademacher":
-        return {UNIT: 1} if k % 2 == 0 else {}
+    if family in POINTS:
+        return nf.poly(add(*(mul(chance, power(value, num(k))) for value, chance in POINTS[family](*parts))))
     if family == "uniform":
-        total: Poly = {}
-        for p in range(k + 1):
-            add_to(total, nf.poly(mul(power(parts[0], num(p)), power(parts[1], num(k - p)))), Fraction(1, k + 1))
-        return total
+        return nf.poly(
+            div(add(*(mul(power(parts[0], num(p)), power(parts[1], num(k - p))) for p in range(k + 1))), num(k + 1))
+        )
     if family == "normal":
         return densities.moment(nf, k, [nf.poly(p) for p in parts])
     if k == 1:
         return nf.poly(parts[0])
     if k == 2:
-        return add_to(dict(nf.poly(parts[1])), nf.poly(power(parts[0], TWO)))
+        return add_to(dict(nf.poly(parts[1])), nf.poly(power(parts[0], num(2))))
     if family != "random":
         raise Rejected(f"unknown law {family}")
     varies = any(p.letters & set(declaration.letters) for p in declaration.law.parameters)
     plain = entry if varies else var(entry.value, *(num(0) for _ in entry.args))
-    return scaled(nf.atom(make("E", (power(plain, num(k)),))), 1)
+    return nf.atom(make("E", (power(plain, num(k)),)))
 
 
 def cumulant(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Poly:
