@@ -101,18 +101,13 @@ def normal(nf: Normal, shape: Shape, mean: Term, variance: Term) -> Poly | None:
     if shape.point:
         return {}
     tilt, square = nf.term(shape.tilt), nf.term(shape.square)
-    scale = add(mul(tilt, mean), div(mul(power(tilt, TWO), variance), TWO))
-    plain, mean = mean, add(mean, mul(tilt, variance))
-    if shape.square:
-        room = add(ONE, neg(mul(TWO, square, variance)))
-        if sign(nf, room) != POS and sign(nf, nf.canonical(room)) != POS:  # else the mean is infinite
-            return None
-        scale = div(add(scale, mul(square, power(plain, TWO))), room)
-        mean, variance = div(mean, room), div(variance, room)
-        factor = nf.mul(nf.poly(fn("exp", scale)), nf.power(nf.poly(room), {UNIT: Fraction(-1, 2)}))
-    else:
-        factor = nf.poly(fn("exp", scale))
-    whole = moment(nf, shape.power, [nf.poly(mean), nf.poly(variance)])
+    room = add(ONE, neg(mul(TWO, square, variance)))
+    if sign(nf, room) != POS and sign(nf, nf.canonical(room)) != POS:  # else the mean is infinite
+        return None
+    exponent = add(mul(tilt, mean), div(mul(power(tilt, TWO), variance), TWO), mul(square, power(mean, TWO)))
+    factor = nf.mul(nf.poly(fn("exp", div(exponent, room))), nf.power(nf.poly(room), {UNIT: Fraction(-1, 2)}))
+    mean, variance = div(add(mean, mul(tilt, variance)), room), div(variance, room)
+    whole = nf.poly(moment(mean, variance, shape.power))
     low, high = ends
     if low is not None:
         whole = _beyond(nf, mean, variance, shape.power, low)
@@ -156,23 +151,21 @@ def _primitive(nf: Normal, shape: Shape, z: Term) -> Term:
     return mul(fn("exp", mul(c, z)), add(*terms))
 
 
+def moment(mean: Term, variance: Term, k: int) -> Term:
+    """E(u^k) for a normal u."""
+    return _by_parts([ONE, mean], mean, variance, k)
+
+
 def _half_moment(mean: Term, variance: Term, k: int) -> Term:
-    """E(u^k [u > 0]) for a normal u, by parts: I_k = mu I_(k-1) + (k - 1) v I_(k-2)."""
+    """E(u^k [u > 0]) for a normal u."""
     deviation = fn("sqrt", variance)
-    rows = [div(add(ONE, fn("erf", div(mean, mul(deviation, fn("sqrt", TWO))))), TWO)]
+    chance = div(add(ONE, fn("erf", div(mean, mul(deviation, fn("sqrt", TWO))))), TWO)
     density = div(fn("exp", neg(div(power(mean, TWO), mul(TWO, variance)))), fn("sqrt", mul(TWO, PI)))
-    rows.append(add(mul(mean, rows[0]), mul(deviation, density)))
+    return _by_parts([chance, add(mul(mean, chance), mul(deviation, density))], mean, variance, k)
+
+
+def _by_parts(rows: list[Term], mean: Term, variance: Term, k: int) -> Term:
+    """I_k = mu I_(k-1) + (k - 1) v I_(k-2), from the first two."""
     for p in range(2, k + 1):
         rows.append(add(mul(mean, rows[p - 1]), mul(num(p - 1), variance, rows[p - 2])))
-    return rows[k]
-
-
-def moment(nf: Normal, k: int, cumulants: list[Poly]) -> Poly:
-    """The k-th raw moment from cumulants, those beyond the list being 0."""
-    rows: list[Poly] = [{UNIT: 1}]
-    for n in range(1, k + 1):
-        total: Poly = {}
-        for r in range(1, min(n, len(cumulants)) + 1):
-            add_to(total, nf.mul(cumulants[r - 1], rows[n - r]), comb(n - 1, r - 1))
-        rows.append(total)
     return rows[k]

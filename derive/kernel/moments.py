@@ -251,7 +251,7 @@ def raw_moment(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Pol
             div(add(*(mul(power(parts[0], num(p)), power(parts[1], num(k - p))) for p in range(k + 1))), num(k + 1))
         )
     if family == "normal":
-        return densities.moment(nf, k, [nf.poly(p) for p in parts])
+        return nf.poly(densities.moment(parts[0], parts[1], k))
     if k == 1:
         return nf.poly(parts[0])
     if k == 2:
