@@ -16,7 +16,7 @@ from itertools import count
 from derive.kernel.normal import Normal
 from derive.kernel.poly import UNIT, Mono, Poly, add_to, key, mono_key
 from derive.kernel.proof import Rejected, Use
-from derive.kernel.sums import letters_of, unused
+from derive.kernel.sums import unused
 from derive.term import Term, add, index, make, mul, neg, num, over, power, substitute
 
 MAX_STATES = 250
@@ -130,7 +130,7 @@ def open_mono(nf: Normal, mono: Mono, c: int | Fraction, prefix: str = "") -> Op
         factors.remove(found)
         if e > 1:
             factors.append((a, e - 1))
-        taken = frozenset().union(*(letters_of(p) for p in factors), a.letters) | bound
+        taken = frozenset().union(*(p[0].letters for p in factors), a.letters) | bound
         if prefix:
             new = tuple(index(f"{prefix}{len(bound) + p}", k.value[1]) for p, k in enumerate(a.bound))
         else:
@@ -157,7 +157,7 @@ def placed(nf: Normal, equation: Equation, marked: dict[Term, Term], pattern: Op
         bound = {mapping[k] for k in pattern.bound if k in mapping}
         if len(bound) != len(pattern.bound) or not bound <= target.bound:
             continue
-        if any(not bound.isdisjoint(letters_of(p)) for p in left):
+        if any(not bound.isdisjoint(p[0].letters) for p in left):
             continue
         if any(not bound.isdisjoint(v.letters) for k, v in mapping.items() if k not in pattern.bound):
             continue

@@ -13,7 +13,6 @@ from derive.kernel.order import Board
 from derive.kernel.poly import Exponent, Mono, Poly, add_to, key, mono_key
 from derive.kernel.proof import Cite, Part, Rejected
 from derive.kernel.signs import NEG, POS, ZERO, Fact, sign
-from derive.kernel.sums import letters_of
 from derive.term import (
     TRUE,
     TWO,
@@ -159,7 +158,7 @@ def _placed(
         bound = {mapping[b] for b in pattern.bound if b in mapping}
         if len(bound) < len(pattern.bound) or not bound <= set(target.bound):
             continue
-        if any(not bound.isdisjoint(letters_of(p)) for p in left):
+        if any(not bound.isdisjoint(p[0].letters) for p in left):
             continue
         chosen = {letter: mapping.get(mark) for letter, mark in marked.items()}
         if any(v is not None and not bound.isdisjoint(v.letters) for v in chosen.values()):
@@ -295,7 +294,7 @@ def folded(mono: Opened) -> Iterator[tuple[list[Term], Term, tuple[Term, ...]]]:
         left, right = {a for a, _ in pairs}, {b for _, b in pairs}
         here, there, weight = [], [], []
         for a, e in mono.factors:
-            used = letters_of((a, e))
+            used = a.letters
             if used & left and used & right:
                 break
             (here if used & left else there if used & right else weight).append((a, e))

@@ -47,7 +47,7 @@ def told_apart(nf: Normal, poly: Poly) -> Poly | None:
         for best, t in (atom.args, atom.args[::-1]):
             if best.op != "argmax" or best.args[1] is not TRUE or len(best.bound) != 1:
                 continue
-            (k,) = sums.unused(nf, best.bound, atom.letters.union(*(sums.letters_of(p) for m in poly for p in m)))
+            (k,) = sums.unused(nf, best.bound, atom.letters.union(*(p[0].letters for m in poly for p in m)))
             at_k, at_t, at_best = (substitute(best.args[0], {best.bound[0]: place}) for place in (k, t, best))
             others = nf.under(cmp("!=", k, best))
             if others is not None and not others.compare(cmp("<", at_k, at_best)) & ~NEG:
@@ -330,7 +330,7 @@ def delta_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | Non
         if new.op != "index" or not any(old in sums.atoms_inside(b) for b, _ in rest):
             return None
         return nf.mul(nf.atom(a), exchanged(nf, rest, old, new))
-    if old.op != "index" or old in new.letters or not any(old in sums.letters_of(p) for p in rest):
+    if old.op != "index" or old in new.letters or not any(old in p[0].letters for p in rest):
         return None
     return nf.mul(nf.atom(a), nf.rename_mono(rest, {old: new}))
 

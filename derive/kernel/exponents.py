@@ -11,20 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from derive.kernel import powers
-from derive.kernel.poly import (
-    INDICES,
-    UNIT,
-    Exponent,
-    Mono,
-    Poly,
-    add_to,
-    constant,
-    key,
-    leading,
-    magnitude,
-    scaled,
-    small,
-)
+from derive.kernel.poly import INDICES, UNIT, Exponent, Mono, Poly, add_to, constant, key, leading, scaled, small
 from derive.kernel.signs import NEG, POS, ZERO, sign
 from derive.term import MINUS_ONE, Term, over, power
 
@@ -81,7 +68,7 @@ def integer_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
     scale, content, rest = powers.parts(nf, base)
     if len(rest) > 1 and sign(nf, nf.term(rest)) == NEG:
         scale, rest = -scale, scaled(rest, -1)
-    result = powers.number_power(nf, Fraction(magnitude(scale)), exponent)
+    result = powers.number_power(nf, abs(Fraction(scale)), exponent)
     if scale < 0:
         result = nf.mul(result, _integer_atom(nf, MINUS_ONE, exponent))
     for a, x in sorted(content, key=lambda p: key(p[0])):
@@ -148,7 +135,7 @@ def real_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
         if found is not None and scale * found[0] > 0:
             result = nf.mul(result, _root_of_square(nf, found[1], exponent))
             scale, rest = scale * found[0], {UNIT: 1}
-    result = nf.mul(result, powers.number_power(nf, Fraction(magnitude(scale)), exponent))
+    result = nf.mul(result, powers.number_power(nf, abs(Fraction(scale)), exponent))
     whole = scaled(nf.mul(rest, {frozenset(left): 1}), 1 if scale > 0 else -1)
     if whole == {UNIT: 1}:
         return result

@@ -139,8 +139,9 @@ def log_of(nf: Normal, u: Poly) -> Poly:
     scale, content, rest = powers.parts(nf, u)
     parts: list[tuple[Term, Exponent]] = sorted(content, key=lambda p: key(p[0]))
     if len(rest) > 1:
-        parts.append((nf.term(scaled(rest, 1 if scale > 0 else -1)), 1))
-        scale = magnitude(scale)
+        side = 1 if scale > 0 else -1
+        parts.append((nf.term(scaled(rest, side)), 1))
+        scale = scale * side
     alone = len(parts) == 1 and scale == 1
     total: Poly = {}
     for a, x in parts:

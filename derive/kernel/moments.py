@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from derive.kernel import densities, sums
 from derive.kernel.context import Declaration
-from derive.kernel.poly import UNIT, Mono, Poly, add_to, joined, key, scaled
+from derive.kernel.poly import UNIT, Mono, Poly, add_to, components, joined, key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, ZERO, sign
 from derive.term import ONE, TRUE, Term, add, div, fn, make, mul, num, over, power, sub, substitute, subterms, var
@@ -99,38 +99,18 @@ def _expect(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     """E of the sum of a monomial over the letters."""
     for a, e in sorted(mono, key=lambda p: key(p[0])):
         if a.op == "sum" and isinstance(e, int) and e > 0 and random_names(nf, a):
-            taken = frozenset().union(*(sums.letters_of(p) for p in mono)) | letters
+            taken = frozenset().union(*(p[0].letters for p in mono)) | letters
             new = sums.unused(nf, a.bound, taken)
             body = nf.poly(substitute(a.args[0], dict(zip(a.bound, new, strict=True))))
             total: Poly = {}
             for m, c in nf.mul(nf.finish(joined(mono, {(a, -1)})), body).items():
                 add_to(total, _expect(nf, letters | set(new), m), c)
             return total
-    certain, groups = _groups(nf, mono)
+    certain = frozenset((a, e) for a, e in mono if not random_names(nf, a))
     result = nf.finish(certain)
-    for group in groups:
+    for _, group in components(mono - certain, lambda a: random_names(nf, a)):
         result = nf.mul(result, _group(nf, group))
     return sums.sum_over(nf, letters, result)
-
-
-def _groups(nf: Normal, mono: Mono) -> tuple[Mono, list[Mono]]:
-    """The factors that are certain, and the others in groups that share random names."""
-    certain: set[tuple[Term, object]] = set()
-    groups: list[tuple[frozenset[str], set[tuple[Term, object]]]] = []
-    for a, e in sorted(mono, key=lambda p: key(p[0])):
-        names = random_names(nf, a)
-        if not names:
-            certain.add((a, e))
-            continue
-        members: set[tuple[Term, object]] = {(a, e)}
-        apart = []
-        for other, inside in groups:
-            if other & names:
-                names, members = names | other, members | inside
-            else:
-                apart.append((other, inside))
-        groups = [*apart, (names, members)]
-    return frozenset(certain), [frozenset(m) for _, m in groups]  # type: ignore[arg-type]
 
 
 def _group(nf: Normal, group: Mono) -> Poly:
@@ -163,7 +143,7 @@ def _over_axis(nf: Normal, group: Mono) -> Poly | None:
     if not apart(nf, factor, (k,)) or any(t.bound and random_names(nf, t) for t in _outside_means(factor)):
         return None
     mean = nf.poly(make("E", (factor,)))
-    if any(k in letters for m in mean for letters in map(sums.letters_of, m)):
+    if any(k in letters for m in mean for letters in (a.letters for a, _ in m)):
         return nf.poly(over("prod", nf.term(mean), k, where=filter_))
     return nf.power(mean, nf.poly(over("sum", ONE, k, where=filter_)))
 
@@ -194,7 +174,7 @@ def _letter(nf: Normal, group: Mono) -> Term | None:
     binders = [t for a, _ in group for t in _outside_means(a) if t.bound and random_names(nf, t)]
     if len({k.value[1] for t in binders for k in t.bound}) != 1 or any(len(t.bound) != 1 for t in binders):
         return None
-    (k,) = sums.unused(nf, binders[0].bound, frozenset().union(*(sums.letters_of(p) for p in group)))
+    (k,) = sums.unused(nf, binders[0].bound, frozenset().union(*(p[0].letters for p in group)))
     return k
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from derive.kernel.proof import Rejected
 from derive.term import Term
@@ -13,6 +13,7 @@ from derive.term import Term
 Exponent = int | Fraction
 Mono = frozenset[tuple[Term, Exponent]]
 Poly = dict[Mono, int | Fraction]
+T = TypeVar("T")
 UNIT: Mono = frozenset()
 INDICES = frozenset({"index", "argmax"})
 CASES = frozenset({"where", "delta"})  # atoms whose value is 0 or 1; bits are the third kind
@@ -92,10 +93,6 @@ def threshold(poly: Poly) -> int | Fraction:
     return poly[min((m for m in poly if m), key=mono_key)] if any(poly) else leading(poly)
 
 
-def magnitude(value: int | Fraction) -> int | Fraction:
-    return value if value > 0 else -value
-
-
 def joined(left: Mono, right: Iterable[tuple[Term, Exponent]]) -> Mono:
     """The product of two monomials by exponents alone: no law of an atom is applied."""
     total = dict(left)
@@ -104,6 +101,20 @@ def joined(left: Mono, right: Iterable[tuple[Term, Exponent]]) -> Mono:
         if not total[a]:
             del total[a]
     return frozenset(total.items())
+
+
+def components(mono: Mono, tags: Callable[[Term], frozenset[T]]) -> list[tuple[frozenset[T], Mono]]:
+    """The factors in groups that share no tag, with the tags of each group; those without a tag stand alone."""
+    groups: list[tuple[frozenset[T], Mono]] = []
+    for a, e in sorted(mono, key=lambda p: key(p[0])):
+        shared, group, others = tags(a), frozenset({(a, e)}), []
+        for there, members in groups:
+            if shared & there:
+                shared, group = shared | there, group | members
+            else:
+                others.append((there, members))
+        groups = [*others, (shared, group)]
+    return groups
 
 
 def divides(small_mono: Mono, large: Mono) -> bool:

@@ -19,7 +19,6 @@ from derive.kernel.poly import (
     joined,
     key,
     leading,
-    magnitude,
     primes,
     reversed_key,
     scaled,
@@ -142,7 +141,7 @@ def absolute_power(nf: Normal, inner: Term, exponent: Poly) -> Poly:
     base: Term = fn("abs", nf.term(scaled(u, Fraction(1) / lead)))
     e = constant(exponent)
     whole: Poly = {frozenset({(base, e)}): 1} if e is not None else exponents.opaque(nf, nf.atom(base), exponent)
-    return nf.mul(nf.power({UNIT: magnitude(lead)}, exponent), whole)
+    return nf.mul(nf.power({UNIT: small(abs(Fraction(lead)))}, exponent), whole)
 
 
 def to_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:

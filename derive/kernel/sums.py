@@ -12,7 +12,7 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from derive.kernel.exponents import integral
-from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, joined, key, leading, letter_key, magnitude, scaled
+from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, components, joined, key, leading, letter_key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import NEG, POS, ZERO, sign
 from derive.term import FALSE, ONE, TRUE, Term, both, cmp, index, make, num, over, rebuild, size, substitute, subterms
@@ -55,10 +55,6 @@ def level_above(nf: Normal, *terms: Term) -> int:
     return max([height(t) for t in terms] + used, default=0)
 
 
-def letters_of(pair: tuple[Term, Exponent]) -> frozenset[Term]:
-    return pair[0].letters
-
-
 def filtered_sum(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Term) -> Poly:
     return sum_over(nf, letters, nf.mul(nf.condition(filter_), body))
 
@@ -98,36 +94,24 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
                     return sum_over(nf, letters - {old}, nf.rename_mono(mono - {(a, e)}, {old: new}))
     for a, e in ordered:  # a product of sums that share a letter is one sum over all their letters
         if a.op == "sum" and isinstance(e, int) and e > 0 and not a.letters.isdisjoint(letters):
-            taken = frozenset().union(*(letters_of(p) for p in mono)) | letters
+            taken = frozenset().union(*(p[0].letters for p in mono)) | letters
             fresh = unused(nf, a.bound, taken)
             body = nf.poly(substitute(a.args[0], dict(zip(a.bound, fresh, strict=True))))
             return sum_over(nf, letters | set(fresh), nf.mul(nf.finish(joined(mono, {(a, -1)})), body))
     for a, e in ordered:  # a letter that stands in one order only is counted
         if a.op == "where" and a.args[0].value == "<" and e == 1:
             for k in a.args[0].args:
-                if k in letters and not any(k in letters_of(p) for p in mono if p[0] is not a):
+                if k in letters and not any(k in p[0].letters for p in mono if p[0] is not a):
                     how_many = _count(nf, frozenset({k}), frozenset({(a, 1)}))
                     if how_many is not None:
                         left_over = nf.finish(frozenset(mono - {(a, e)}))
                         return sum_over(nf, letters - {k}, nf.mul(left_over, how_many))
-    outside = frozenset(p for p in mono if letters.isdisjoint(letters_of(p)))
+    outside = frozenset(p for p in mono if letters.isdisjoint(p[0].letters))
     result = nf.finish(outside)
-    left = [p for p in ordered if p not in outside]
-    for k in letters.difference(*(letters_of(p) for p in left)):
+    for k in letters.difference(*(a.letters for a, _ in mono)):
         result = nf.mul(result, nf.poly(size(k.value[1])))
-    while left:
-        part = [left.pop(0)]
-        reached = letters & letters_of(part[0])
-        grown = True
-        while grown:
-            grown = False
-            for p in list(left):
-                if not reached.isdisjoint(letters_of(p)):
-                    part.append(p)
-                    left.remove(p)
-                    reached |= letters & letters_of(p)
-                    grown = True
-        result = nf.mul(result, _close(nf, reached, frozenset(part)))
+    for reached, part in components(mono - outside, lambda a: letters & a.letters):
+        result = nf.mul(result, _close(nf, reached, part))
     return result
 
 
@@ -157,25 +141,17 @@ def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
 
 def _again(nf: Normal, letters: tuple[Term, ...], mono: Mono) -> Poly:
     """The sum of a monomial with canonical letters that falls apart: opened anew, so that inner letters come first."""
-    taken = frozenset().union(*(letters_of(p) for p in mono)) | frozenset(letters)
+    taken = frozenset().union(*(p[0].letters for p in mono)) | frozenset(letters)
     new = unused(nf, letters, taken)
     return sum_over(nf, new, nf.rename_mono(mono, dict(zip(letters, new, strict=True))))
 
 
 def connected(mono: Mono, letters: frozenset[Term]) -> bool:
     """Whether the factors hang together by the letters, all of them used and none tied by a delta."""
-    left = [letters & letters_of(p) for p in mono]
     ties = [p for a, _ in mono if a.op == "delta" for p in (a.args, a.args[::-1])]
-    if any(old in letters and old not in new.letters for old, new in ties) or not all(left):
+    if any(old in letters and old not in new.letters for old, new in ties):
         return False
-    reached: frozenset[Term] = left.pop() if left else frozenset()
-    while left:
-        part = next((p for p in left if not p.isdisjoint(reached)), None)
-        if part is None:
-            return False
-        left.remove(part)
-        reached |= part
-    return reached == letters
+    return [reached for reached, _ in components(mono, lambda a: letters & a.letters)] == [letters]
 
 
 def _halved(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
@@ -261,7 +237,7 @@ def _refined(nf: Normal, letters: frozenset[Term], mono: Mono, colours: dict[Ter
     marks: dict[Term, list[str]] = {k: [] for k in colours}
     for a, e in mono:
         text = f"{_coloured(nf, a, colours, None)}^{e}"
-        for k in letters & letters_of((a, e)):
+        for k in letters & a.letters:
             marks[k].append(text + _coloured(nf, a, colours, k))
     raw = {k: c + "".join(sorted(marks[k])) for k, c in colours.items()}
     ranks = {text: f"{p:03d}" for p, text in enumerate(sorted(set(raw.values())))}
@@ -296,7 +272,7 @@ def product_over(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Ter
         for a, e in mono:
             result = nf.mul(result, _power_product(nf, k, a, e, how_many, filter_))
         return result
-    if not any(k in letters_of(p) for m in body for p in m):
+    if not any(k in p[0].letters for m in body for p in m):
         return _equal_factors(nf, k, body, how_many, filter_)
     alone = next((a for m in body for a, _ in m if a.op == "delta" and k in a.args), None)
     if alone is not None:  # the factor at one place, and the others
@@ -429,19 +405,19 @@ def _taken_out(nf: Normal, term: Term, flip: int, signs: int) -> tuple[Poly, Pol
     outside: Poly = {}
     factor: Poly = {UNIT: 1}
     if filter_ is TRUE:
-        outside = {m: c for m, c in poly.items() if all(frozenset(letters).isdisjoint(letters_of(p)) for p in m)}
+        outside = {m: c for m, c in poly.items() if all(frozenset(letters).isdisjoint(p[0].letters) for p in m)}
         poly = {m: c for m, c in poly.items() if m not in outside}
     if filter_ is TRUE and poly:
         free, poly = without_factors(nf, letters, poly, signs)
-        lead = magnitude(leading(poly))
-        poly, factor = scaled(poly, 1 / Fraction(lead)), {free: lead}
+        lead = abs(Fraction(leading(poly)))
+        poly, factor = scaled(poly, 1 / lead), scaled({free: 1}, lead)
     return outside, factor, _canonical_binder(nf, letters, nf.term(poly), filter_)
 
 
 def without_factors(nf: Normal, letters: tuple[Term, ...], poly: Poly, signs: int) -> tuple[Mono, Poly]:
     """The factors common to all terms that are free of the letters and have these signs, and the polynomial without."""
     common = frozenset.intersection(*poly)
-    free = frozenset(p for p in common if set(letters).isdisjoint(letters_of(p)) and not sign(nf, p[0]) & ~signs)
+    free = frozenset(p for p in common if set(letters).isdisjoint(p[0].letters) and not sign(nf, p[0]) & ~signs)
     return free, {m - free: c for m, c in poly.items()}
 
 
