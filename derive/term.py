@@ -30,7 +30,7 @@ captured, and `alike` compares up to the names of bound letters. Nothing is eval
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -83,14 +83,10 @@ def make(op: str, args: Iterable[Term] = (), value: Any = None, bound: Iterable[
     put(term, "value", value)
     put(term, "bound", bound)
     put(term, "args", args)
-    if op == "index":
-        letters = frozenset({term})
-    else:
-        letters = frozenset().union(*(a.letters for a in args)) if args else frozenset()
-        if bound:
-            inside = args[-1].letters if op == "at" else letters
-            outside = args[0].letters if op == "at" else frozenset()
-            letters = outside | (inside - frozenset(bound))
+    letters = frozenset({term}) if op == "index" else free(args)
+    if bound:
+        outside, inside = scopes(op, args)
+        letters = free(outside) | (free(inside) - frozenset(bound))
     names = frozenset().union(*(a.names for a in args)) if args else frozenset()
     if op in ("var", "def", "at"):
         names |= {value}
@@ -100,6 +96,16 @@ def make(op: str, args: Iterable[Term] = (), value: Any = None, bound: Iterable[
     put(term, "depth", 1 + max((a.depth for a in args), default=0))
     put(term, "_alpha", None)
     return _pool.setdefault(key, term)
+
+
+def free(terms: Iterable[Term]) -> frozenset[Term]:
+    """The letters that are free in any of the terms."""
+    return frozenset().union(*(t.letters for t in terms))
+
+
+def scopes(op: str, args: tuple[Term, ...]) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+    """The arguments outside and inside of the scope of the operator's bound letters."""
+    return (args[:1], args[1:]) if op == "at" else ((), args)
 
 
 # -- constructors: no evaluation, only nesting of + and * is flattened where asked for ---------------------------------
@@ -254,32 +260,17 @@ def _substitute(term: Term, mapping: dict[Term, Term], memo: dict[Term, Term]) -
         return term
     if term.op == "index":
         return mapping[term]
-    found = memo.get(term)
-    if found is not None:
-        return found
-    if not term.bound:
-        result = make(term.op, [_substitute(a, mapping, memo) for a in term.args], term.value)
-    else:
-        scoped = term.args[1:] if term.op == "at" else term.args
-        plain = term.args[:1] if term.op == "at" else ()
-        free = frozenset().union(*(a.letters for a in scoped)) - frozenset(term.bound)
-        inner = {k: v for k, v in mapping.items() if k in free}
-        coming = frozenset().union(*(v.letters for v in inner.values())) if inner else frozenset()
-        bound: list[Term] = []
-        names = {letter.value[0] for letter in coming}
-        for letter in term.bound:
-            if letter.value[0] in names:
-                new = fresh(letter, coming | free | frozenset(term.bound) | frozenset(bound))
-                inner[letter] = new
-                bound.append(new)
-            else:
-                bound.append(letter)
-        args = [_substitute(a, mapping, memo) for a in plain] + [
-            _substitute(a, inner, {}) if inner else a for a in scoped
-        ]
-        result = make(term.op, args, term.value, bound)
-    memo[term] = result
-    return result
+    if term not in memo:
+        renamed, inner = term, mapping
+        if term.bound:
+            inside = free(scopes(term.op, term.args)[1]).difference(term.bound)
+            inner = {k: v for k, v in mapping.items() if k in inside}
+            renamed = rename_bound(term, free(inner.values()))
+        outside, scoped = scopes(term.op, renamed.args)
+        args = [_substitute(a, mapping, memo) for a in outside]
+        args += [_substitute(a, inner, {} if term.bound else memo) for a in scoped]
+        memo[term] = make(term.op, args, term.value, renamed.bound)
+    return memo[term]
 
 
 def replace_variable(term: Term, name: str, letters: tuple[Term, ...], body: Term, op: str = "var") -> Term:
@@ -295,9 +286,7 @@ def replace_variable(term: Term, name: str, letters: tuple[Term, ...], body: Ter
         if t.op == op and t.value == name:
             return substitute(body, dict(zip(letters, [walk(a) for a in t.args], strict=True)))
         if t.bound:
-            clash = [k for k in t.bound if k.value[0] in {o.value[0] for o in outside}]
-            if clash:
-                t = rename_bound(t, outside)
+            t = rename_bound(t, outside)
         if t.op == "at" and t.value == name:
             return make("at", (t.args[0], walk(t.args[1])), t.value, t.bound)  # its own body speaks of another z
         return rebuild(t, [walk(a) for a in t.args])
@@ -305,10 +294,13 @@ def replace_variable(term: Term, name: str, letters: tuple[Term, ...], body: Ter
     return walk(term)
 
 
-def rename_bound(term: Term, taken: Iterable[Term]) -> Term:
+def rename_bound(term: Term, taken: Collection[Term]) -> Term:
     """The same binder with bound letters whose names are none of the taken ones."""
-    scoped = term.args[1:] if term.op == "at" else term.args
-    avoid = set(taken) | (set().union(*(a.letters for a in scoped)) - set(term.bound))
+    names = {letter.value[0] for letter in taken}
+    if names.isdisjoint(k.value[0] for k in term.bound):
+        return term
+    outside, scoped = scopes(term.op, term.args)
+    avoid = {*taken, *free(scoped).difference(term.bound)}
     mapping: dict[Term, Term] = {}
     for letter in term.bound:
         new = fresh(letter, avoid)
@@ -316,11 +308,8 @@ def rename_bound(term: Term, taken: Iterable[Term]) -> Term:
             new = fresh(new, avoid | set(term.bound))
         avoid.add(new)
         mapping[letter] = new
-    if all(k is v for k, v in mapping.items()):
-        return term
-    plain = term.args[:1] if term.op == "at" else ()
-    args = [*plain, *(substitute(a, mapping) for a in scoped)]
-    return make(term.op, args, term.value, [mapping[k] for k in term.bound])
+    args = [*outside, *(substitute(a, mapping) for a in scoped)]
+    return make(term.op, args, term.value, mapping.values())
 
 
 def alpha(term: Term) -> Any:
@@ -340,9 +329,9 @@ def _alpha_key(term: Term, env: dict[Term, int], level: int) -> Any:
     inner = {**env, **{k: level + p for p, k in enumerate(term.bound)}}
     deep = level + len(term.bound)
     axes = tuple(k.value[1] for k in term.bound)
-    if term.op == "at":
-        return (term.op, term.value, axes, _alpha_key(term.args[0], env, level), _alpha_key(term.args[1], inner, deep))
-    return (term.op, term.value, axes, *(_alpha_key(a, inner, deep) for a in term.args))
+    outside, scoped = scopes(term.op, term.args)
+    args = [*(_alpha_key(a, env, level) for a in outside), *(_alpha_key(a, inner, deep) for a in scoped)]
+    return (term.op, term.value, axes, *args)
 
 
 def alike(left: Term, right: Term) -> bool:
