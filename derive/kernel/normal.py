@@ -36,7 +36,7 @@ from derive.kernel.poly import (
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import RELATION, ZERO, Fact, difference, sign, split
 from derive.kernel.wellformed import is_index
-from derive.term import FALSE, ONE, Term, cmp, fn, make, num, power, replace_variable, substitute, subterms
+from derive.term import FALSE, ONE, Term, cmp, make, num, power, replace_variable, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 
@@ -423,32 +423,10 @@ class Normal:
 
     def _finish(self, mono: Mono) -> Poly:
         for a, e in mono:
-            if a.op in CASES or (a.op == "var" and self.is_bit(a)):
-                if e != 1:  # 0 or 1 to any power but 0
-                    return self.finish(joined(mono, {(a, 1 - e)}))
-            elif a.op == "num" and not 0 < e < 1:
-                whole = e.numerator // e.denominator
-                return scaled(self.finish(joined(mono, {(a, -whole)})), Fraction(a.value) ** whole)
-            elif a.op == "add" and e >= 1:
-                whole = e.numerator // e.denominator
-                result = self.finish(joined(mono, {(a, -whole)}))
-                for _ in range(whole):
-                    result = self.mul(result, self.poly(a))
-                return result
-            elif a.op == "fn" and a.value == "sin" and isinstance(e, int) and e >= 2:
-                # cos(x)**2 by its own laws: where it is written with cos(2x), so is sin(x)**2.
-                sin2 = add_to({UNIT: 1}, self.finish(frozenset({(fn("cos", a.args[0]), 2)})), -1)
-                return self.mul(self.finish(joined(mono, {(a, -2)})), sin2)
-            elif a.op == "fn" and a.value == "abs" and isinstance(e, int):
-                base = self.power(self.poly(a.args[0]), {UNIT: e})  # |u|^e is u^e times the sign of u, for odd e
-                flat = base if e % 2 == 0 else self.mul(base, self.sided(self.poly(a.args[0])))
-                return self.mul(self.finish(frozenset(mono - {(a, e)})), flat)
-            elif a.op == "pow" and a.args[1].op == "num":
-                whole = a.args[1].value * e
-                if whole.denominator == 1:  # (u^p)^e is u^(pe) where u > 0 and 0 elsewhere
-                    base = self.poly(a.args[0])
-                    flat = self.mul(self.power(base, {UNIT: small(whole)}), self.positive(base))
-                    return self.mul(self.finish(frozenset(mono - {(a, e)})), flat)
+            found = powers.of_one_atom(self, a, e) if e != 1 or a.op in ("num", "add", "fn") else None
+            if found is not None:
+                taken, value = found
+                return self.mul(self.finish(joined(mono, {(a, -taken)})), value)
         cases = [a for a, _ in mono if a.op in CASES]
         if cases:
             reduced = by_case.case_laws(self, mono, sorted(cases, key=key))

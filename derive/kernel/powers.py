@@ -264,12 +264,31 @@ def tail(nf: Normal, atom: Term, mono: Mono) -> tuple[Mono, int | Fraction] | No
     return (UNIT, poly[UNIT]) if any(a is main and e < 0 for a, e in mono) else None
 
 
+def of_one_atom(nf: Normal, a: Term, e: Exponent) -> tuple[Exponent, Poly] | None:
+    """The law of an atom to a power by itself: the exponent t of the part that it replaces, and what a^t is."""
+    whole = e.numerator // e.denominator
+    if a.op in CASES or (a.op == "var" and nf.is_bit(a)):  # 0 or 1 to any power but 0
+        return e, nf.atom(a)
+    if a.op == "num":
+        return (whole, {UNIT: small(Fraction(a.value) ** whole)}) if whole else None
+    if a.op == "add":
+        return (whole, nf.power(nf.poly(a), {UNIT: whole})) if whole > 0 else None
+    if a.op == "pow" and a.args[0] is MINUS_ONE and whole == e != 1 and exponents.integral(nf, nf.poly(a.args[1])):
+        return e - e % 2, {UNIT: 1}
+    if a.op == "pow" and a.args[1].op == "num" and (a.args[1].value * e).denominator == 1:
+        base = nf.poly(a.args[0])  # (u^p)^e is u^(pe) where u > 0 and 0 elsewhere
+        return e, nf.mul(nf.power(base, {UNIT: small(a.args[1].value * e)}), nf.positive(base))
+    if a.op == "fn" and a.value == "sin" and isinstance(e, int) and e >= 2:
+        # cos(x)**2 by its own laws: where it is written with cos(2x), so is sin(x)**2.
+        return 2, add_to({UNIT: 1}, nf.finish(frozenset({(fn("cos", a.args[0]), 2)})), -1)
+    if a.op == "fn" and a.value == "abs" and isinstance(e, int):
+        base = nf.power(nf.poly(a.args[0]), {UNIT: e})  # |u|^e is u^e times the sign of u, for odd e
+        return e, base if e % 2 == 0 else nf.mul(base, nf.sided(nf.poly(a.args[0])))
+    return None
+
+
 def reduce(nf: Normal, mono: Mono) -> Poly:
     """u^e times the leading monomial of u is u^(e+1) minus the rest, for e < 0: numerators below denominators."""
-    for a, e in mono:
-        parity = a.op == "pow" and a.args[0] is MINUS_ONE and e != 1
-        if parity and isinstance(e, int) and exponents.integral(nf, nf.poly(a.args[1])):
-            return nf.finish(joined(mono, {(a, e % 2 - e)}))
     halved = special.halves(nf, mono)
     if halved is not None:
         return halved
