@@ -7,19 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from derive.kernel import cases, powers, special
-from derive.kernel.poly import (
-    UNIT,
-    Exponent,
-    Mono,
-    Poly,
-    add_to,
-    constant,
-    key,
-    leading,
-    magnitude,
-    primes,
-    scaled,
-)
+from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, constant, key, leading, primes, scaled
 from derive.kernel.signs import NEG, POS, ZERO, sign
 from derive.term import ONE, TWO, Term, add, both, div, fn, mul, neg, num, over, power, sub
 
