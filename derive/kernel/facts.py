@@ -207,14 +207,6 @@ def contradicted(self: Normal) -> bool:
     return False
 
 
-def forget(self: Normal) -> None:
-    for table in (self.signs, self.memo, self.products, self.finished, self.renamed, self.inner, self.sums):
-        table.clear()
-    self.leads.clear()
-    self.cumulants.clear()
-    self.partitions.clear()
-
-
 def record(self: Normal, fact: Fact) -> None:
     """Note the fact for its normal form, and what it says of the factors of a monomial."""
     poly = self.poly(fact.term)

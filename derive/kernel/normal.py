@@ -9,6 +9,7 @@ pivot) can fail to find an equality, it cannot create one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from fractions import Fraction
 from typing import Any
 
@@ -63,23 +64,26 @@ class Normal:
         self.raw_facts = tuple(facts)
         self.facts: dict[str, list[Fact]] = {}
         self.orders: list[tuple[Poly, int]] = []  # unconditional comparisons with 0
+        self.lows: dict[Term, int] = {}
+        self.symmetries: dict[str, list[tuple[tuple[int, ...], int]]] = {}
+        self.unfolded: dict[Term, Term] = {}
+        self.ties: dict[Term, Term] = {}
+        self.depth = 0
+        self.forget()
+        self.install()
+
+    def forget(self) -> None:
+        """Begin anew: nothing that was found under other facts is kept."""
         self.signs: dict[Term, int] = {}
         self.memo: dict[Term, Poly] = {}
         self.products: dict[tuple[Mono, Mono], Poly] = {}
         self.finished: dict[Mono, Poly] = {}
         self.renamed: dict[tuple[Term, tuple[tuple[Term, Term], ...]], Poly] = {}
-        self.unfolded: dict[Term, Term] = {}
-        self.lows: dict[Term, int] = {}
-        self.symmetries: dict[str, list[tuple[tuple[int, ...], int]]] = {}
         self.sums: dict[tuple[frozenset[Term], Mono], Poly] = {}
         self.cumulants: dict[tuple[Term, int], Poly] = {}
         self.partitions: dict[tuple[Term, ...], Poly] = {}
-        self.leads: dict[Term, tuple[Mono, int | Fraction] | None] = {}
         self.inner: dict[object, Normal | None] = {}
         self.needs: dict[object, dict[Any, None]] = {}  # what parts need to be defined
-        self.depth = 0
-        self.ties: dict[Term, Term] = {}
-        self.install()
 
     def under(self, condition: Term) -> Normal | None:
         """This normal form with the condition as a further fact; None where it cannot hold."""
@@ -104,22 +108,18 @@ class Normal:
             and not self.index_like(*g.args)
             and (self.steady or g.value in ("<", ">", "!="))  # under a derivative only what holds around the point
         ]
-        made = Normal(
-            self.context,
-            guards=self.guards + guards,
-            steady=self.steady,
-            loose=self.loose,
-            tick=self.tick,
-        )
+        made = copy(self)
+        made.guards = self.guards + guards
+        made.guarded = self.guarded.union(*(g.letters for g in guards))
         made.raw_facts = self.raw_facts + tuple(facts)
-        made.ties = dict(self.ties)
+        made.facts = {k: list(v) for k, v in self.facts.items()}
+        made.orders, made.lows, made.depth = list(self.orders), dict(self.lows), 0
+        made.forget()
         for g in guards:  # in a case i = j one letter stands for both
             if g.op == "cmp" and g.value == "==" and all(a.op == "index" for a in g.args):
                 new, old = sorted((made.ties.get(a, a) for a in g.args), key=letter_key)
                 if new is not old:
                     made.ties = {k: new if v is old else v for k, v in made.ties.items()} | {old: new}
-        made.facts = {k: list(v) for k, v in self.facts.items()}
-        made.orders, made.lows, made.symmetries = list(self.orders), dict(self.lows), self.symmetries
         for fact in facts:
             made.bound_size(fact)
             made.record(fact)
@@ -441,7 +441,6 @@ class Normal:
     bound_size = known.bound_size
     symmetry = known.symmetry
     contradicted = known.contradicted
-    forget = known.forget
     record = known.record
     bases = known.bases
     told = known.told

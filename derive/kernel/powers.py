@@ -234,12 +234,6 @@ def lead(nf: Normal, atom: Term) -> tuple[Mono, int | Fraction] | None:
 
     The main atom is one with letters where there is one: a factor without letters leaves the sums it stands in.
     """
-    if atom not in nf.leads:
-        nf.leads[atom] = _lead(nf, atom)
-    return nf.leads[atom]
-
-
-def _lead(nf: Normal, atom: Term) -> tuple[Mono, int | Fraction] | None:
     poly = nf.poly(atom)
     found = []
     for main in {a for m in poly for a, e in m if isinstance(e, int) and e > 0}:
