@@ -136,14 +136,16 @@ def log_of(nf: Normal, u: Poly) -> Poly:
         signs = sign(nf, a)
         if signs != POS and isinstance(x, int) and x % 2 == 0 and (alone or not signs & ZERO):
             one = log_abs(nf, nf.poly(a))
-        elif signs == POS or (alone and True):
+        elif signs == POS or alone:
             one = _log_atom(nf, a)
         else:  # where a factor is not positive, the others would be left over
             return nf.atom(fn("log", nf.term(u)))
         add_to(total, one, x)
     if scale < 0:
         return {}
-    return _add_log_number(nf, total, Fraction(scale))
+    for p, k in primes(Fraction(scale)).items():
+        add_to(total, nf.atom(fn("log", num(p))), k)
+    return total
 
 
 def _log_atom(nf: Normal, a: Term) -> Poly:
@@ -161,11 +163,3 @@ def log_abs(nf: Normal, u: Poly) -> Poly:
     if signs in (POS, NEG):
         return nf.log_of(scaled(u, 1 if signs == POS else -1))
     return nf.atom(fn("log", fn("abs", nf.term(u if not u or leading(u) > 0 else scaled(u, -1)))))
-
-
-def _add_log_number(nf: Normal, total: Poly, value: Fraction) -> Poly:
-    """total + log value, with one atom for each prime."""
-    for part, times in ((value.numerator, 1), (value.denominator, -1)):
-        for p in primes(part):
-            add_to(total, nf.atom(fn("log", num(p))), times)
-    return total

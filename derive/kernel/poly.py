@@ -126,15 +126,18 @@ def divides(small_mono: Mono, large: Mono) -> bool:
     return bool(small_mono)
 
 
-def primes(value: int) -> list[int]:
-    """The prime factors of a positive integer, those above a thousand left together."""
-    result, p = [], 2
-    while p * p <= value and p < 1000:
-        while value % p == 0:
-            result.append(p)
-            value //= p
-        p += 1
-    return result + [value] * (value > 1)
+def primes(value: Fraction) -> dict[int, int]:
+    """The primes of a positive rational with their exponents; those above a thousand are left together."""
+    found: dict[int, int] = {}
+    for part, side in ((value.numerator, 1), (value.denominator, -1)):
+        p = 2
+        while part > 1:
+            if part % p == 0:
+                found[p] = found.get(p, 0) + side
+                part //= p
+            else:
+                p = p + 1 if p * p <= part and p < 1000 else part
+    return found
 
 
 def reversed_key(digest: tuple[str, str]) -> tuple[int, ...]:

@@ -174,14 +174,9 @@ def to_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
 
 def number_power(nf: Normal, value: Fraction, exponent: Poly) -> Poly:
     """value^exponent for a positive rational: a product of powers of primes."""
-    powers: dict[int, int] = {}
-    for part, times in ((value.numerator, 1), (value.denominator, -1)):
-        for p in primes(part):
-            powers[p] = powers.get(p, 0) + times
     result: Poly = {UNIT: 1}
-    for p, k in powers.items():
-        if k:
-            result = nf.mul(result, exponents.spread(nf, num(p), scaled(exponent, k)))
+    for p, k in primes(value).items():
+        result = nf.mul(result, exponents.spread(nf, num(p), scaled(exponent, k)))
     return result
 
 
