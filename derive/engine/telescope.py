@@ -14,7 +14,7 @@ from derive.engine.fold import written
 from derive.engine.lettering import names_of, pool
 from derive.kernel.check import Ground, telescoped
 from derive.kernel.normal import Normal
-from derive.kernel.poly import Mono, Poly, add_to, key, mono_key, small
+from derive.kernel.poly import Mono, Poly, add_to, joined, key, mono_key, small
 from derive.kernel.proof import Line, Rejected, Use
 from derive.kernel.sums import unused
 from derive.term import (
@@ -29,6 +29,7 @@ from derive.term import (
     mul,
     neg,
     num,
+    power,
     size,
     sub,
     substitute,
@@ -160,7 +161,7 @@ def is_number(letter: Term, term: Term) -> bool:
 
 def mentions(mono: Mono, end: Term) -> bool:
     """Whether the monomial changes with the end of a sum."""
-    return any(end in subterms(t) for pair in mono for t in pair if isinstance(t, Term))
+    return any(end in subterms(a) for a, _ in mono)
 
 
 def moving(nf: Normal, poly: Poly, s: Sum) -> Term:
@@ -169,10 +170,12 @@ def moving(nf: Normal, poly: Poly, s: Sum) -> Term:
     for mono, c in poly.items():
         exponents: dict[Term, list[Term]] = {}
         for a, e in mono:
-            base, exponent = (a.args[0], a.args[1]) if a.op == "pow" and e == 1 else (a, e)
-            exponents.setdefault(base, []).append(exponent if isinstance(exponent, Term) else num(exponent))
+            base, exponent = (a.args[0], a.args[1]) if a.op == "pow" and e == 1 else (a, num(e))
+            exponents.setdefault(base, []).append(exponent)
         total = {a: nf.canonical(add(NOUGHT, *e)) for a, e in exponents.items()}
-        add_to(merged, {frozenset((a, small(e.value) if e.op == "num" else e) for a, e in total.items()): c})
+        add_to(
+            merged, {frozenset((a, small(e.value)) if e.op == "num" else (power(a, e), 1) for a, e in total.items()): c}
+        )
     term = written(nf, merged, [])
     if s.end.op == "index":
         return substitute(term, {s.end: s.letter})
@@ -200,10 +203,4 @@ def multipliers(nf: Normal, s: Sum, wanted: Poly, increment: Poly) -> Iterator[T
 
 def quotient(mono: Mono, by: Mono) -> Mono:
     """The one over the other, as if nothing were 0: the kernel multiplies it out again."""
-    exponents = dict(mono)
-    for a, e in by:
-        f = exponents.pop(a, 0)
-        if f != e:
-            both = tuple(x if isinstance(x, Term) else num(x) for x in (f, e))
-            exponents[a] = sub(*both) if isinstance(e, Term) or isinstance(f, Term) else f - e
-    return frozenset(exponents.items())
+    return joined(mono, [(a, -e) for a, e in by])
