@@ -536,7 +536,13 @@ Ltac bits := repeat match goal with
     let E := fresh in destruct (H i ltac:(ix) j ltac:(ix)) as [E | E]; rewrite ?E
   end.
 Ltac tests := unfold cases; repeat match goal with |- context [if ?d then _ else _] => destruct d end.
-Ltac leaf := first [rat | progress bits; rat | progress tests; rat | indices; rat | one_index; rewrite ?delta_same; indices; rat | exfalso; lra].
+(* roots of what is not negative: their squares *)
+Ltac roots := match goal with |- context [sqrt ?x] =>
+  let s := fresh "s" in let H := fresh in
+  assert (H : x = sqrt x ^ 2) by (rewrite pow2_sqrt; [reflexivity | nneg]); assert (0 <= sqrt x) by apply sqrt_pos;
+  try (assert (0 < sqrt x) by pos); set (s := sqrt x) in *; clearbody s; rewrite ?H
+  end; try roots.
+Ltac leaf := first [rat | progress bits; rat | progress tests; rat | indices; rat | one_index; rewrite ?delta_same; indices; rat | roots; rat | exfalso; lra].
 Ltac leaf_by_index := first [indices; rat | leaf].
 (* Sum n f = the combination given by the list l *)
 Ltac parts := intros; cbn [fold_right fst snd]; leaf.
@@ -688,6 +694,8 @@ Ltac facts :=
       first [assert (exp a < exp b) by (apply exp_increasing; lra) | assert (exp a <= exp b) by (apply Rge_le, row_exp_increasing; lra) | idtac]
     end
   end.
+Lemma neg_of_pos x : 0 < x -> - x < 0.
+Proof. lra. Qed.
 Ltac turned := lazymatch goal with |- _ > _ => apply Rlt_gt | |- _ >= _ => apply Rle_ge | |- _ => idtac end.
 (* p (1 - p) is largest at one half *)
 Ltac halves := repeat match goal with
@@ -699,6 +707,7 @@ Ltac halves := repeat match goal with
 Ltac compare := first [lra | nra | solve [halves; nra]].
 Ltac sgn := open_all; cbn [INR]; turned;
   first [ assumption | lra | solve [pos] | solve [nneg] | solve [npos] | solve [nz]
+        | solve [apply neg_of_pos; pos]
         | solve [indices; facts; compare]
         | solve [unfold relu, Rmax, Rmin, Rabs; tests; lra] ].
 Ltac order := open_all;

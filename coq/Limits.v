@@ -126,6 +126,93 @@ Proof.
   pose proof (cond_pos e). lra.
 Qed.
 
+(* The shares of exponentials as their scale grows: all goes to the largest numbers, in equal parts. *)
+Section Shares.
+Context {T : Type} {F : (T -> Prop) -> Prop} {FF : Filter F} (n : nat) (z : nat -> R) (i : nat) (Hi : (i < n)%nat).
+Notation lim f l := (filterlim f F (locally (l : R))).
+Notation top k := (cases (Req_EM_T (z k) (Max n z)) 1 0).
+Lemma top_pos : 0 < Sum n (fun k => top k).
+Proof.
+  destruct (Max_attained n z ltac:(lia)) as [j [Hj M]]. apply (Sum_pos_at n (fun k => top k) j); [exact Hj| |].
+  - intros k _. unfold cases. destruct (Req_EM_T _ _); lra.
+  - unfold cases. destruct (Req_EM_T _ _); [lra|congruence].
+Qed.
+Lemma l_ties (s : T -> R) : filterlim s F (Rbar_locally p_infty) ->
+  lim (fun t => exp (s t * z i) / Sum n (fun k => exp (s t * z k))) (top i / Sum n (fun k => top k)).
+Proof.
+  intros S. apply (filterlim_ext (fun t => exp (s t * (z i - Max n z)) / Sum n (fun k => exp (s t * (z k - Max n z))))).
+  - intros t. set (m := exp (s t * Max n z)). assert (0 < m) by apply exp_pos.
+    assert (E : forall k, exp (s t * (z k - Max n z)) = / m * exp (s t * z k)).
+    { intros k. unfold m. rewrite <- exp_Ropp, <- exp_plus. f_equal. ring. }
+    rewrite E. rewrite (Sum_ext n _ _ (fun k _ => E k)), Sum_scal.
+    assert (0 < Sum n (fun k => exp (s t * z k))) by (apply Sum_pos; [lia|intros; apply exp_pos]). field. lra.
+  - assert (L : forall k, (k < n)%nat -> lim (fun t => exp (s t * (z k - Max n z))) (top k)).
+    { intros k K. unfold cases. destruct (Req_EM_T (z k) (Max n z)) as [E|N].
+      - rewrite E. apply (filterlim_ext (fun _ => 1)); [|apply l_const]. intros t.
+        replace (s t * (Max n z - Max n z)) with 0 by ring. rewrite exp_0. reflexivity.
+      - pose proof (Max_ge n z k K). apply l_exp_m. apply (filterlim_ext (fun t => (z k - Max n z) * s t)); [intros; ring|].
+        apply m_scal_neg; [lra|exact S]. }
+    apply l_div; [apply L; exact Hi|apply (l_Sum n (fun t k => exp (s t * (z k - Max n z)))); exact L|].
+    apply Rgt_not_eq, top_pos.
+Qed.
+Lemma l_unique (s : T -> R) j : filterlim s F (Rbar_locally p_infty) -> (j < n)%nat ->
+  (forall k, (k < n)%nat -> k <> j -> z k < z j) ->
+  lim (fun t => exp (s t * z i) / Sum n (fun k => exp (s t * z k))) (delta i j).
+Proof.
+  intros S J U. assert (M : Max n z = z j).
+  { destruct (Max_attained n z ltac:(lia)) as [k [K E]]. destruct (Nat.eq_dec k j) as [->|N]; [exact E|].
+    pose proof (U k K N). pose proof (Max_ge n z j J). lra. }
+  assert (D : forall k, (k < n)%nat -> top k = delta k j).
+  { intros k K. rewrite M. unfold cases, delta, ind. destruct (Req_EM_T _ _) as [E|N], (Nat.eq_dec k j) as [->|Q]; try reflexivity.
+    - pose proof (U k K Q). lra.
+    - congruence. }
+  eapply l_eq; [apply (l_ties s S)|]. rewrite (D i Hi), (Sum_ext n _ _ D).
+  rewrite (Sum_ext n _ (fun k => delta k j * 1)) by (intros; ring). rewrite (Sum_delta n j (fun _ => 1) J). field.
+Qed.
+Lemma l_ties_over (s : T -> R) : filterlim (fun t => / s t) F (Rbar_locally p_infty) ->
+  lim (fun t => exp (z i / s t) / Sum n (fun k => exp (z k / s t))) (top i / Sum n (fun k => top k)).
+Proof.
+  intros S. eapply filterlim_ext; [|exact (l_ties (fun t => / s t) S)]. intros t. cbv beta. unfold Rdiv.
+  rewrite (Rmult_comm (/ s t)). do 2 f_equal. apply Sum_ext. intros. f_equal. ring.
+Qed.
+Lemma l_unique_over (s : T -> R) j : filterlim (fun t => / s t) F (Rbar_locally p_infty) -> (j < n)%nat ->
+  (forall k, (k < n)%nat -> k <> j -> z k < z j) ->
+  lim (fun t => exp (z i / s t) / Sum n (fun k => exp (z k / s t))) (delta i j).
+Proof.
+  intros S J U. eapply filterlim_ext; [|exact (l_unique (fun t => / s t) j S J U)]. intros t. cbv beta. unfold Rdiv.
+  rewrite (Rmult_comm (/ s t)). do 2 f_equal. apply Sum_ext. intros. f_equal. ring.
+Qed.
+(* one exponential against a constant *)
+Lemma l_leader (f : T -> R) c : filterlim f F (Rbar_locally p_infty) -> lim (fun t => exp (f t) / (exp (f t) + exp c)) 1.
+Proof.
+  intros S. apply (filterlim_ext (fun t => / (1 + exp c * exp (- f t)))).
+  - intros t. rewrite exp_Ropp. pose proof (exp_pos (f t)). pose proof (exp_pos c). field. lra.
+  - apply (l_eq _ (/ (1 + exp c * 0))); [|rewrite Rmult_0_r, Rplus_0_r; apply Rinv_1].
+    apply (l_inv (fun t => 1 + exp c * exp (- f t))); [|lra].
+    apply (l_plus (fun _ => 1) (fun t => exp c * exp (- f t))); [apply l_const|].
+    apply (l_mult (fun _ => exp c) (fun t => exp (- f t))); [apply l_const|apply l_exp_m, m_opp, S].
+Qed.
+End Shares.
+Lemma p_plus_d {T} {F : (T -> Prop) -> Prop} {FF : Filter F} (f : T -> R) (c : R) :
+  filterlim f F (Rbar_locally p_infty) -> filterlim (fun t => f t + c) F (Rbar_locally p_infty).
+Proof. intros H. apply (filterlim_ext (fun t => c + f t)); [intros; ring|apply p_plus_c, H]. Qed.
+(* what is constant on one side of a point, near it *)
+Lemma l_right_constant f p (c : R) : (forall t, p < t < p + / 2 -> f t = c) -> filterlim f (at_right p) (locally c).
+Proof.
+  intros H. apply (filterlim_ext_loc (fun _ => c)); [|apply filterlim_const].
+  assert (P : 0 < / 2) by lra. exists (mkposreal _ P). intros t B L. symmetry. apply H.
+  unfold ball in B; simpl in B. unfold AbsRing_ball, abs, minus, plus, opp in B; simpl in B. apply Rabs_lt_between in B. lra.
+Qed.
+Lemma l_left_constant f p (c : R) : (forall t, p - / 2 < t < p -> f t = c) -> filterlim f (at_left p) (locally c).
+Proof.
+  intros H. apply (filterlim_ext_loc (fun _ => c)); [|apply filterlim_const].
+  assert (P : 0 < / 2) by lra. exists (mkposreal _ P). intros t B L. symmetry. apply H.
+  unfold ball in B; simpl in B. unfold AbsRing_ball, abs, minus, plus, opp in B; simpl in B. apply Rabs_lt_between in B. lra.
+Qed.
+Lemma Sum_constant n c : Sum n (fun _ => c) = INR n * c.
+Proof. rewrite <- (Sum_one n), Rmult_comm, <- Sum_scal. apply Sum_ext. intros; ring. Qed.
+
+Ltac unique_largest := match goal with U : forall _, _ |- _ => exact U end.
 Ltac lim :=
   cbv beta;
   lazymatch goal with
@@ -136,7 +223,14 @@ Ltac lim :=
     | fun t => @?f t + @?g t => eapply (l_plus f g); lim
     | fun t => @?f t - @?g t => eapply (l_minus f g); lim
     | fun t => - @?f t => eapply (l_opp f); lim
-    | fun t => @?f t / @?g t => first [solve [eapply (l_over_p f g); [lim | inf]] | solve [eapply (l_over_m f g); [lim | inf]] | eapply (l_div f g); [lim | lim | side_of]]
+    | fun t => exp (@?s t * ?x) / Sum ?n (fun k => exp (@?s t * @?z k)) =>
+      match x with ?zi ?i => first
+        [ eapply (l_unique n z i); [ix | inf | | unique_largest]; ix | eapply (l_ties n z i); [ix | inf] | quotient ] end
+    | fun t => exp (?x / @?s t) / Sum ?n (fun k => exp (@?z k / @?s t)) =>
+      match x with ?zi ?i => first
+        [ eapply (l_unique_over n z i); [ix | inf | | unique_largest]; ix | eapply (l_ties_over n z i); [ix | inf] | quotient ] end
+    | fun t => exp (@?f t) / (exp (@?f t) + exp ?c) => first [eapply (l_leader f c); inf | quotient]
+    | fun t => @?f t / @?g t => quotient
     | fun t => @?f t * @?g t => eapply (l_mult f g); lim
     | fun t => sigmoid (@?f t) => unfold sigmoid; lim
     | fun t => exp (@?f t) => first [solve [apply (l_exp_m f); inf] | eapply (l_exp f); lim]
@@ -156,10 +250,28 @@ with inf :=
     | fun t => - @?f t => first [solve [apply (p_opp f); inf] | solve [apply (m_opp f); inf]]
     | fun t => exp (@?f t) => apply (p_exp f); inf
     | fun t => ?c + @?f t => apply (p_plus_c c f); inf
+    | fun t => @?f t + ?c => apply (p_plus_d f c); inf
     | fun t => ?c * @?f t => first [solve [apply (p_scal c f); [pos | inf]] | solve [apply (m_scal c f); [pos | inf]] | solve [apply (m_scal_neg c f); [sgn | inf]]]
     | fun t => ?c / @?f t => unfold Rdiv; inf
     | fun t => @?f t / ?c => unfold Rdiv; inf
     end
   end
+with quotient :=
+  lazymatch goal with
+  | |- filterlim (fun t => @?f t / @?g t) _ _ => first [solve [eapply (l_over_p f g); [lim | inf]] | solve [eapply (l_over_m f g); [lim | inf]] | eapply (l_div f g); [lim | lim | side_of]]
+  end
 with side_of := cbv beta; first [side | let H := fresh in intro H; lra | lra | rewrite ?exp_0; side].
-Ltac limit := cbv zeta; autounfold with user in *; eapply l_eq; [lim | cbv beta; rewrite ?exp_0, ?Sum_one; first [reflexivity | leaf]].
+(* the value that was found is the one that is claimed *)
+Ltac no_scale := repeat match goal with |- context [Sum ?n ?f] =>
+  replace (Sum n f) with (INR n) by (rewrite <- Sum_one; apply Sum_ext; intros; rewrite ?Rmult_0_l, ?Rmult_0_r, ?exp_0; reflexivity) end;
+  rewrite ?Rmult_0_l, ?Rmult_0_r, ?exp_0.
+Ltac same_value := cbv beta; rewrite ?exp_0, ?Sum_one; first
+  [ reflexivity | leaf
+  | progress no_scale; leaf
+  | rewrite ?Sum_constant; unfold Rdiv; rewrite ?Rmult_1_l; rewrite ?ln_Rinv by pos; leaf ].
+Ltac one_side := intros; unfold cases, Rmin, Rmax;
+  repeat match goal with |- context [if ?d then _ else _] => destruct d end; first [lra | exfalso; lra | field; lra].
+Ltac limit := cbv zeta; autounfold with user in *; first
+  [ eapply l_eq; [lim | same_value]
+  | apply l_right_constant; one_side
+  | apply l_left_constant; one_side ].

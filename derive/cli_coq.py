@@ -38,15 +38,17 @@ def export(names: tuple[str, ...], to_coq: bool, out: Path, timeout: float) -> i
     """Write proofs for another prover.
 
     Each theory is proved, and what is proved is written to DIR/NAME.v, each step a lemma; a certificate NAME.json is
-    taken as it is. The library they rest on is written beside them. What cannot be exported is named with the reason.
+    taken as it is. Theorems on the rounding errors of its code go to DIR/NAME_rounding.v. The library they rest on is
+    written beside them. What cannot be exported is named with the reason.
 
     Exit status: 0 all proved claims were exported; 3 bad input file; 4 some were not.
     """
+    from derive.codegen.rounding_theorem import rounding_file
     from derive.coq.export import export as exported
     from derive.coq.names import NotExported
-    from derive.coq.run import LIBRARY
+    from derive.coq.run import LIBRARY, ROUNDING
     from derive.kernel.proof import Rejected
-    from derive.language import LanguageError
+    from derive.language import LanguageError, load
     from derive.paths import coq_dir
 
     if not to_coq:
@@ -66,7 +68,10 @@ def export(names: tuple[str, ...], to_coq: bool, out: Path, timeout: float) -> i
         try:
             out.mkdir(parents=True, exist_ok=True)
             _write(out / f"{result.theory}.v", result.text())
-            for library in LIBRARY:
+            rounding = None if name.endswith(".json") else rounding_file(load(name))
+            if rounding is not None:
+                _write(out / rounding.name, rounding.text())
+            for library in (*LIBRARY, *(ROUNDING if rounding is not None else ())):
                 _write(out / library, (coq_dir() / library).read_text(encoding="utf-8"))
         except OSError as problem:
             raise Failure(f"cannot write to {out}: {problem.strerror}", USAGE) from problem
@@ -77,6 +82,8 @@ def export(names: tuple[str, ...], to_coq: bool, out: Path, timeout: float) -> i
         done = sum(c.reason is None for c in result.claims)
         some = some or bool(done)
         click.echo(f"{out / f'{result.theory}.v'}: {done} of {len(result.claims)} claims")
+        if rounding is not None:
+            click.echo(f"{out / rounding.name}: rounding errors of {len(rounding.theorems)} functions")
     return status or (PASSED if some else OPEN)
 
 

@@ -276,7 +276,7 @@ def test_every_claim_on_record_that_is_not_rechecked_has_a_reason() -> None:
 def test_the_committed_record_is_read_and_written_alike() -> None:
     data = json.loads(record.path().read_text(encoding="utf-8"))
 
-    assert record.written(data["coq"], data["theories"]) == record.path().read_text(encoding="utf-8")
+    assert record.written(data["coq"], data["theories"], data["rounding"]) == record.path().read_text(encoding="utf-8")
     assert {e["result"] for entries in data["theories"].values() for e in entries} <= {
         record.RECHECKED,
         record.NOT_EXPORTED,

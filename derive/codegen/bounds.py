@@ -386,7 +386,7 @@ def _sum(a: Analysis, term: Term) -> Bound:
     if term.args[1] is not TRUE:
         _sure(a, term.args[1])
     axes = [k.value[1] for k in term.bound]
-    if _others(term) and a.corrected and not a.narrow and found.own:
+    if sum_of_others(term) and a.corrected and not a.narrow and found.own:
         return a.relative(term, found.count + 2)
     added = Count(len(axes) - 1, tuple(sorted((axis, axes.count(axis)) for axis in set(axes))))
     if len(axes) > 1:  # N M - 1 roundings are at most those of both axes where it is summed axis by axis
@@ -396,7 +396,7 @@ def _sum(a: Analysis, term: Term) -> Bound:
     return Bound(found.count + added, over("sum", found.size, *term.bound, where=term.args[1]), False)
 
 
-def _others(term: Term) -> bool:
+def sum_of_others(term: Term) -> bool:
     """Whether it is a sum of shifted exponentials without the largest, which is added up exactly."""
     body, condition = term.args
     left_out = condition.op == "cmp" and condition.value == "!=" and condition.args[1].op == "argmax"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from derive.coq.names import Scope, kind_type, letter, variable
+from derive.coq.names import MEANS, Scope, averaged, kind_type, letter, variable
 from derive.coq.poly import whole
 from derive.coq.printer import Printer
 from derive.term import ONE, TRUE, ZERO, Term, add, cmp, negation, rename_bound, substitute
@@ -42,6 +42,7 @@ class Need:
     text: str
     front: Front
     condition: Term | None = None
+    mean: Term | None = None  # the function of the sample point that has to be integrable
 
 
 class Domain:
@@ -70,6 +71,10 @@ class Domain:
             yield need(cmp("<", ZERO, args[0] if term.value == "log" else add(ONE, args[0])))
         if op == "fn" and term.value == "sqrt":
             yield need(cmp("<=", ZERO, args[0]))
+        if op in MEANS:
+            for body in averaged(term):
+                yield Need(f"{front.text}integrable M (fun om : Omega => {text.value(body)})", front, mean=body)
+            return
         if op == "diff":
             rank = len(args[1].args)
             at = " ".join([variable(args[1].value), *map(text.place, args[1].args)])

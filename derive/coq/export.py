@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from derive.coq.domain import Domain, Need
-from derive.coq.names import NotExported, Scope, axis, kind_type, letter, theorem, variable
+from derive.coq.domain import Domain, Front, Need
+from derive.coq.names import LAWS, NotExported, Scope, axis, kind_type, law_of, letter, theorem, variable
 from derive.coq.normal import STEP_LIMIT, Equation
 from derive.coq.orders import Order
-from derive.coq.poly import bits
+from derive.coq.poly import bits, whole
 from derive.coq.printer import Printer
 from derive.coq.prover import Before, Prover, Telescope, closed_letters, opened
 from derive.coq.slopes import slope
@@ -26,13 +26,13 @@ from derive.kernel.context import Context, Declaration
 from derive.kernel.proof import Proof, Step
 from derive.language import loads
 from derive.language.theory import Claim, Theorem, Theory
-from derive.term import TRUE, Term, alike, subterms, transform
+from derive.term import TRUE, Term, alike, num, power, subterms, transform, var
 
 HEAD = """(* {title}: generated from the certificate of the theory {theory} (SHA-256 of its text {sha}).
    Each claim stands as written in the theory's text, above its theorem; see docs/coq.md. *)
 From Coq Require Import Reals Lra Lia Arith List.
 From Coquelicot Require Import Coquelicot.
-From DeriveCoq Require Import Derive Limits.
+From DeriveCoq Require Import Derive Limits Moments.
 Open Scope R_scope.
 """
 
@@ -145,6 +145,8 @@ class ClaimExport:
             raise NotExported("a claim that combines conditions")
         domain = [decode(c) for c in self.data["proof"]["domain"]]
         terms = [condition, *self.context.hypotheses, *domain, *terms_of(proof)]
+        if any(self.scope.sample(t) for t in (condition, *self.context.hypotheses)):
+            raise NotExported("a random variable stands outside of a mean")
         self.telescope = self.made_telescope(terms, condition, domain)
         self.definitions += self.defined_names(terms)
         self.planned = decode_context(self.data["context"])
@@ -153,6 +155,8 @@ class ClaimExport:
             self.printer, self.context, self.telescope, self.letters, self.hypotheses, self.planned.lemmas, self.before
         )
         self.prover.nonzero(domain)
+        if self.scope.random:
+            self.prover.known_means()
         self.proof = proof
         return proof
 
@@ -181,19 +185,25 @@ class ClaimExport:
     # -- what the claim is about --------------------------------------------------------------------------------------
 
     def made_telescope(self, terms: list[Term], condition: Term, domain: list[Term]) -> Telescope:
-        axes, variables, fixed = self.scope.needs(terms)
+        axes, variables, fixed = self.scope.needs(terms, laws=True)
         free = sorted((condition.letters | fixed_letters(terms, self.context)) - set(fixed), key=lambda k: str(k.value))
         axes = tuple(a for a in self.context.axes if a in {*axes, *(k.value[1] for k in free)})
         found = Telescope()
         for a in axes:
             found.add(axis(a), "nat")
             found.add(f"H{axis(a)}", f"(0 < {axis(a)})%nat")
+        self.scope.random = tuple(v for v in variables if self.context.declarations[v].law is not None)
+        if self.scope.random:
+            found.add("Omega", "Type")
+            found.add("M", "expectation Omega")
         for name in variables:
             d = self.context.declarations[name]
             found.add(variable(name), kind_type(d))
             fact = self.fact(d)
             if fact:
                 found.add(f"H{variable(name)}", fact)
+        if self.scope.random:
+            found.add("Hind", f"independent M ({' :: '.join(map(self.array, self.scope.random))} :: nil)")
         for k in (*fixed, *free):
             found.add(letter(k), "nat")
             found.add(f"H{letter(k)}", f"({letter(k)} < {axis(k.value[1])})%nat")
@@ -206,12 +216,28 @@ class ClaimExport:
             closed = closed_letters(h, self.context)
             found.add(f"Hyp{n + 1}", self.printer.over(tuple(closed)) + self.printer.condition(h))
             self.hypotheses[n] = f"Hyp{n + 1}"
+            for e, body in enumerate(unknown_moments(h), 3):
+                text = f"integrable M (fun om : Omega => {self.printer.value(body)})"
+                found.add(f"Int{n + 1}_{e}", self.printer.over(tuple(closed)) + text)
         for n, c in enumerate(domain, 1):
             found.add(f"Dom{n}", self.printer.condition(c))
         return found
 
+    def array(self, name: str) -> str:
+        """A random name as an array with its size."""
+        d = self.context.declarations[name]
+        if len(d.axes) > 1:
+            raise NotExported("it holds random variables of more than one axis")
+        return f"({axis(d.axes[0])}, {variable(name)})" if d.axes else f"(1%nat, fun _ => {variable(name)})"
+
     def fact(self, d: Declaration) -> str | None:
         """What the declaration says of the values, beyond their type."""
+        if d.law is not None:
+            law_of(self.context, var(d.name, *d.letters))
+            front = "".join(f"forall {letter(k)}, ({letter(k)} < {axis(k.value[1])})%nat -> " for k in d.letters)
+            entry = " ".join([variable(d.name), *map(letter, d.letters)])
+            parts = " ".join(self.printer.value(p, 9) for p in d.law.parameters)
+            return f"{front}{LAWS[d.law.family]} M {f'({entry})' if d.letters else entry} {parts}"
         letters = [f"i_{n}" for n in range(len(d.axes))]
         front = "".join(f"forall {i}, ({i} < {axis(a)})%nat -> " for i, a in zip(letters, d.axes, strict=True))
         value = " ".join([variable(d.name), *letters])
@@ -236,9 +262,11 @@ class ClaimExport:
         for name, part in self.scope.defined.items():
             if name not in reached:
                 continue
-            words = [f"({axis(a)} : nat)" for a in part.axes]
+            words = ["{Omega : Type} (M : expectation Omega)"] if part.random else []
+            words += [f"({axis(a)} : nat)" for a in part.axes]
             words += [f"({variable(v)} : {kind_type(self.context.declarations[v])})" for v in part.variables]
             words += [f"({letter(k)} : nat)" for k in (*part.fixed, *part.definition.letters)]
+            words += ["(om : Omega)"] if part.sample else []
             text = f"Definition {part.name} {' '.join(words)} : R := {self.printer.value(part.definition.body)}."
             yield part.name, f"{text}\n#[local] Hint Unfold {part.name} : user."
 
@@ -248,6 +276,8 @@ class ClaimExport:
         """One lemma a step. Returns the proofs of the steps and the term that they lead to."""
         before, chain = self.claim.condition.args[0], []
         for number, step in enumerate(proof.steps, 1):
+            if self.scope.random and not step.after.letters <= self.letters:
+                raise NotExported("its proof uses that all entries of a random array have the same law")
             yield self.step(number, before, step)
             chain.append(f"({self.name}_s{number} {self.telescope.words})")
             before = step.after
@@ -310,12 +340,28 @@ class ClaimExport:
         proofs = []
         for need in found.values():
             script = None if need.condition is None else order.need(need.condition, need.front.letters)
+            if need.mean is not None:
+                script = self.integrable(need.mean, need.front)
             tactic = "defined." if script is None else f"{need.front.intros}{script}"
             proofs.append(f"{{ {tactic} }}")
         text = f"Theorem {self.name}_defined {self.telescope} :\n  {listed}.\nProof. "
         split = "repeat match goal with |- _ /\\ _ => split end.\n" if len(found) > 1 else ""
         yield f"{text}{split}{chr(10).join(proofs)} Qed."
         self.names.append(f"{self.name}_defined")
+
+    def integrable(self, body: Term, front: Front) -> str:
+        """The script that a function of the sample point has a mean."""
+        p = self.prover
+        return p.script(lambda e: e.integrable(p.open(body)), front.letters)
+
+
+def unknown_moments(h: Term) -> list[Term]:
+    """What a hypothesis says has a mean: powers of one entry above the second, and with each those below it."""
+    found = []
+    for body in (t.args[0] for t in subterms(h) if t.op == "E"):
+        k = whole(body.args[1]) if body.op == "pow" and body.args[0].op == "var" else None
+        found += [power(body.args[0], num(e)) for e in range(3, (k or 0) + 1)]
+    return found
 
 
 def terms_of(proof: Proof) -> list[Term]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
+from derive.coq.means import Means
 from derive.coq.names import NotExported, kind_type, variable
 from derive.coq.pieces import Pieces
 from derive.coq.poly import (
@@ -52,7 +53,7 @@ from derive.term import (
 STEP_LIMIT = 120  # seconds a tactic may take
 
 
-class Equation(Sums, Pieces):
+class Equation(Sums, Pieces, Means):
     """Collects the equations that one proof needs."""
 
     def __init__(
@@ -68,6 +69,7 @@ class Equation(Sums, Pieces):
         self.letters = frozenset(letters)  # that are free in the whole
         self.lines: list[str] = []
         self.count = 0
+        self.products: dict[str, str] = {}  # products of random entries whose means are shown, and their names
         self.scope: tuple[Bound, ...] = ()
         self.memo: dict[tuple[Term, tuple[Bound, ...]], tuple[Term, Proof]] = {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from derive.coq.names import NotExported, Scope, axis, kind_type, letter, variable
+from derive.coq.names import MEANS, NotExported, Scope, averaged, axis, kind_type, law_of, letter, variable
 from derive.term import TRUE, Term
 
 # Levels as Coq has them: what binds tighter has the smaller number.
@@ -17,6 +17,7 @@ FUNCTIONS = {
     "max": "Rmax",
     "min": "Rmin",
 }
+FUNCTIONALS = {"E": "Mean", "Var": "Var", "Cov": "Cov"}
 EXTREMA = {"max": "Max", "min": "Min"}
 INDEX_TESTS = {
     "==": "Nat.eq_dec {} {}",
@@ -78,6 +79,8 @@ class Printer:
         if self.is_place(term):
             return f"INR {self.place(term)}", CALL
         if op == "var":
+            if law_of(self.scope.context, term) is not None:
+                return f"{self._call(variable(term.value), args)} om", CALL
             return self._call(variable(term.value), args), CALL if args else APPLIED
         if op == "def":
             text = self._defined(term)
@@ -118,6 +121,8 @@ class Printer:
             return f"pd{rank} ({self.function(body, entry.value)}) {at}", CALL
         if op == "at":
             return f"({self.function(args[0], term.value)}) ({self.replacement(term)})", CALL
+        if op in MEANS:
+            return " ".join([FUNCTIONALS[op], "M", *(f"(fun om : Omega => {self.value(a)})" for a in args)]), CALL
         raise NotExported(WORDS.get(op, f"it holds {op}"))
 
     def function(self, body: Term, name: str) -> str:
@@ -147,8 +152,10 @@ class Printer:
 
     def _defined(self, term: Term) -> str:
         part = self.scope.defined[term.value]
-        words = [*map(axis, part.axes), *map(variable, part.variables), *map(letter, part.fixed)]
+        words = ["M"] if part.random else []
+        words += [*map(axis, part.axes), *map(variable, part.variables), *map(letter, part.fixed)]
         words += map(self.place, term.args)
+        words += ["om"] if part.sample else []
         return " ".join([part.name, *words])
 
     def _power(self, base: Term, exponent: Term) -> tuple[str, int]:
@@ -209,6 +216,8 @@ class Printer:
         if op == "all":
             guard = "" if args[1] is TRUE else f"{self.condition(args[1])} -> "
             return f"{self.over(condition.bound)}{guard}{self.condition(args[0])}"
+        if op in MEANS:  # that it exists
+            return " /\\ ".join(f"integrable M (fun om : Omega => {self.value(a)})" for a in averaged(condition))
         raise NotExported(f"it holds a condition of the form {op}")
 
     @staticmethod
@@ -220,9 +229,6 @@ class Printer:
 WORDS = {
     "prod": "it holds a product over an axis",
     "limit": "it holds a limit inside of a formula",
-    "E": "it holds a mean",
-    "Var": "it holds a variance",
-    "Cov": "it holds a covariance",
     "argmax": "it holds an argmax with a condition",
 }
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from derive.coq.names import NotExported, axis, letter
+from derive.coq.names import MEANS, NotExported, axis, letter
 from derive.coq.normal import Equation
 from derive.coq.pieces import Split
-from derive.coq.poly import content, divided, mono_term, poly_of, scaled, term_of
+from derive.coq.poly import content, divided, fraction, mono_term, poly_of, scaled, term_of
 from derive.coq.printer import Printer
 from derive.coq.sums import index_bound
 from derive.kernel.check import pure_index
@@ -176,6 +176,29 @@ class Prover:
                     + f"first [apply {name} | apply Rgt_not_eq, {name}]; places). intros Z. apply X. {why}"
                     + "timeout 20 (vanish Z). }"
                 )
+
+    def known_means(self) -> None:
+        """Say of each equation that is assumed of means the same without them, over a common denominator."""
+        for n in self.hypotheses:
+            h = self.context.hypotheses[n]
+            if h.op != "cmp" or h.value != "==" or closed_letters(h, self.context):
+                continue
+            if not any(t.op in MEANS for t in subterms(self.open(h))):
+                continue
+            gap = add(self.open(h.args[0]), neg(self.open(h.args[1])))
+            equation = Equation(self.printer, self.letters, self.unequal)
+            try:
+                below, above = fraction(poly_of(equation.norm(gap)[0]))
+                scaled_gap = make("mul", (below, gap))
+                proof = equation.equal(scaled_gap, above)
+            except (Split, NotExported):
+                continue
+            whole = self.printer.value(above, 69)
+            self.prelude.append(
+                f"assert (N{len(self.prelude)} : {whole} = 0). {{ {''.join(equation.lines)} "
+                f"assert (Y : {self.text(scaled_gap)} = {whole}). {{ exact {proof}. }} "
+                "rewrite <- Y. apply mult_null. open_all. lra. }"
+            )
 
     def equal(self, left: Term, right: Term, letters: Iterable[Term] = ()) -> str:
         """The script of left = right."""

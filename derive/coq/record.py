@@ -18,6 +18,7 @@ from derive.coq.run import Outcome
 from derive.kernel.certificate import digest
 from derive.paths import coq_dir
 
+Entries = list[dict[str, Any]]
 RECHECKED, NOT_EXPORTED, REFUSED = "re-checked", "not exported", "refused"
 
 
@@ -67,13 +68,18 @@ def entries(exported: Export, outcome: Outcome) -> list[dict[str, Any]]:
     return found
 
 
-def written(coq: str, theories: Mapping[str, list[dict[str, Any]]]) -> str:
-    """The record as the text of its file, one claim a line."""
-    parts = []
-    for name in sorted(theories):
-        lines = ",\n".join("   " + json.dumps(e, ensure_ascii=False) for e in theories[name])
-        parts.append(f"  {json.dumps(name)}: [\n{lines}\n  ]")
-    return f'{{\n "coq": {json.dumps(coq)},\n "theories": {{\n' + ",\n".join(parts) + "\n }\n}\n"
+def written(coq: str, theories: Mapping[str, Entries], rounding: Mapping[str, Entries]) -> str:
+    """The record as the text of its file, one claim or bound a line."""
+    told = f'{{\n "coq": {json.dumps(coq)},\n "theories": {{\n{_lines(theories)}\n }},\n'
+    return told + f' "rounding": {{\n{_lines(rounding)}\n }}\n}}\n'
+
+
+def _lines(parts: Mapping[str, Entries]) -> str:
+    found = []
+    for name in sorted(parts):
+        lines = ",\n".join("   " + json.dumps(e, ensure_ascii=False) for e in parts[name])
+        found.append(f"  {json.dumps(name)}: [\n{lines}\n  ]")
+    return ",\n".join(found)
 
 
 @lru_cache(maxsize=1)
@@ -82,13 +88,19 @@ def _read() -> dict[str, Said]:
         data = json.loads(path().read_bytes())
     except (OSError, ValueError):
         return {}
-    return {
+    found = {
         e["digest"]: Said(e["result"], e.get("reason"), theorem(e["theorem"], e["claim"]), f"{name}.v")
         for name, entries in data["theories"].items()
         for e in entries
     }
+    found |= {
+        e["digest"]: Said(e["result"], e.get("reason"), e["name"], f"{name}_rounding.v")
+        for name, entries in data.get("rounding", {}).items()
+        for e in entries
+    }
+    return found
 
 
 def said(digest: str) -> Said | None:
-    """What the recorded run says of the claim with this digest; None if nothing."""
+    """What the recorded run says of the claim, or the stated bound, with this digest; None if nothing."""
     return _read().get(digest)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +28,8 @@ ALLOWED = frozenset(
 FORBIDDEN = re.compile(
     r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|Abort|bypass_check|Unset\s+Guard|Set\s+Type\s+In)\b"
 )
-LIBRARY = ("Derive.v", "Limits.v")  # each after those it rests on
+LIBRARY = ("Derive.v", "Limits.v", "Moments.v")  # each after those it rests on
+ROUNDING = ("Rounding.v", "Errors.v")  # the same on rounding errors, which need Flocq
 FILE_LIMIT = 600  # seconds
 MEMORY_LIMIT = 1_000_000  # kilobytes
 
@@ -112,15 +114,24 @@ class Library:
         self.folder = Path(tempfile.mkdtemp(prefix="derive-coq-"))
 
     def __enter__(self) -> Library:
-        for name in LIBRARY:
+        try:
+            self.add(LIBRARY, "Coquelicot")
+        except BaseException:
+            shutil.rmtree(self.folder)
+            raise
+        return self
+
+    def add(self, names: Sequence[str], needs: str) -> None:
+        """Compile files of coq/. Raises CoqMissing where Coq does not have the library that they need."""
+        for name in names:
             shutil.copy(coq_dir() / name, self.folder)
             ran = self.compile(self.folder / name)
+            if ran.status and needs in ran.errors and "Cannot find" in ran.errors:
+                raise CoqMissing(f"Coq has no library {needs}")
             if ran.status:
-                shutil.rmtree(self.folder)
-                if "Coquelicot" in ran.errors and "Cannot find" in ran.errors:
-                    raise CoqMissing("Coq has no library Coquelicot")
                 raise RuntimeError(f"coq/{name} does not compile: {ran.errors[-2000:]}")
-        return self
+            if foreign := axioms(ran.output) - ALLOWED:
+                raise RuntimeError(f"coq/{name} rests on {', '.join(sorted(foreign))}")
 
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -187,6 +198,20 @@ def check(exported: Export, library: Library) -> Outcome:
         if claim is None or claim not in left:
             raise RuntimeError(f"coqc stopped ({ran.status}): {ran.errors[-2000:]}")
         refused.append(Refused(*claim, *_message(ran.errors, text, int(where[1]) if where else 0)))
+
+
+def accepts(text: str, library: Library) -> tuple[str | None, float]:
+    """Why Coq does not accept a text, None where it does, and the seconds it took."""
+    if found := FORBIDDEN.search(strip_comments(text)):
+        raise RuntimeError(f"the exported file holds {found[0]}")
+    with tempfile.NamedTemporaryFile(suffix=".v", prefix="Rounding", dir=library.folder, delete=False) as file:
+        path = Path(file.name)
+    path.write_text(text, encoding="utf-8")
+    ran = library.compile(path)
+    if ran.status:
+        return _message(ran.errors, text, 0)[1] or f"coqc stopped ({ran.status})", ran.seconds
+    foreign = axioms(ran.output) - ALLOWED
+    return (f"it rests on {', '.join(sorted(foreign))}" if foreign else None), ran.seconds
 
 
 def _claim_at(text: str, line: int) -> tuple[str, int] | None:

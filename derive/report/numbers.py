@@ -18,6 +18,7 @@ from derive.report.figures import Figure, figures
 
 if TYPE_CHECKING:
     from derive.codegen import Compiled
+    from derive.coq.record import Said
     from derive.evidence.measure import Measurement, Row
     from derive.sympy_bridge import Rederivation
 
@@ -79,6 +80,7 @@ class Stated:
     size: str | None
     own: bool
     met: str
+    coq: Said | None = None  # what a recorded run of Coq says of it
 
 
 @dataclass(frozen=True)
@@ -239,16 +241,22 @@ def _measured(name: str, found: Measurement, stated: Stated | None) -> Measured:
 def _stated(theory: Theory, name: str) -> Stated | None:
     """The bound of the code, None where the analysis does not cover it."""
     from derive.codegen import CodegenError, quantity
+    from derive.codegen.forms import ACCURATE
+    from derive.codegen.rounding_theorem import fingerprint
+    from derive.coq import record
     from derive.evidence.bounded import share
     from derive.language.printer import to_text
 
     try:
-        found = share(quantity(theory, name))
+        q = quantity(theory, name)
+        found = share(q)
     except CodegenError:
         return None
     size = to_text(found.bound.size)
     met = f"{100 * found.most:.0f} %" if found.most >= 0.01 else "under 1 %"
-    return Stated(str(found.bound.count), size if len(size) <= LONGEST_SIZE else None, found.bound.own, met)
+    said = record.said(fingerprint(q.plan(ACCURATE), found.bound, False))
+    coq = said if said is not None and said.result == record.RECHECKED else None
+    return Stated(str(found.bound.count), size if len(size) <= LONGEST_SIZE else None, found.bound.own, met, coq)
 
 
 def _summary(row: Row) -> str:

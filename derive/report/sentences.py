@@ -196,7 +196,10 @@ class Sentences:
         key = "bound_own" if bound.own else "bound_of" if bound.size else "bound_long"
         size = {"size": self.code(bound.size)} if key == "bound_of" else {}
         text = say(f"numbers.{key}", name=self.code(item.name), count=self.code(bound.count), **size)
-        return say("numbers.met", bound=text, share=bound.met)
+        met = say("numbers.met", bound=text, share=bound.met)
+        if bound.coq is None:
+            return met
+        return say("numbers.proved", bound=met, lemma=self.code(bound.coq.lemma), file=self.code(bound.coq.file))
 
     def footing(self, item: TheoremView) -> Markup:
         """What a theorem assumes, where it holds and what it rests on."""
