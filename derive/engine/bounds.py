@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from derive.engine import telescope
 from derive.engine.pieces import Factors, Opened, opened, product
 from derive.kernel.normal import Normal
+from derive.kernel.order import ROWS, STEEPEST, U, V
 from derive.kernel.poly import Mono, Poly, add_to, key, mono_key
 from derive.kernel.proof import Cite, Line, Part, Rejected
-from derive.kernel.signs import NEG, POS, sign
+from derive.kernel.rules import instantiate
+from derive.kernel.signs import NEG, POS, ZERO, sign
 from derive.term import (
     ONE,
     PI,
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
 MAX_EXPONENTS = 6
 MAX_POWER = 12  # of what stands under a logarithm
-BELOW_ARGUMENT = ("sin", "atan", "tanh")
+MAX_SLOPES = 6
 
 
 def combination(
@@ -80,12 +82,9 @@ def from_claim(search: Search) -> None:
             if t.op == "sum" and not sign(nf, t.args[0]) & NEG and t.args[1] is TRUE:
                 for line in _entries(search, nf, t):
                     search.suggest(line)
-            elif t.op == "fn" and t.value in BELOW_ARGUMENT:
+            elif t.op == "fn" and t.value in STEEPEST:
                 mapping, letters = general(search, t)
-                u = substitute(t.args[0], mapping)
-                for v in (u, neg(u)):
-                    for strict in (True, False):
-                        search.suggest(row(f"{t.value}_below_argument", strict, v, fn(t.value, v), (v,), letters))
+                search.slopes.append((t.value, substitute(t.args[0], mapping), letters))
         except Rejected:
             continue
 
@@ -104,9 +103,26 @@ def suggest(search: Search, goal: Goal) -> None:
     if goal.strict:
         for line in _least(search, here, goal):
             search.suggest(line)
-    for makers in (_exponentials, _logarithms, _powers):
+    for makers in (_slopes, _exponentials, _logarithms, _powers):
         for line in makers(search, here, goal):
             search.suggest(line)
+
+
+def _slopes(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
+    """No function of the claim grows by more than its greatest slope, between its arguments and from 0."""
+    scope = goal.scope
+    found = list(dict.fromkeys(search.slopes))[:MAX_SLOPES]
+    for name, u, letters in found:
+        others = [(v, more) for f, v, more in found if f == name and v is not u] if not letters else []
+        for v, more in [*others, (NOUGHT, ())]:
+            for upper, lower in ((u, v), (v, u)):
+                for strict in (True, False):
+                    relation = POS if strict else POS | ZERO
+                    if not more and not sign(here, sub(upper, lower)) & ~relation:
+                        rule = f"strict_{name}_slope_bound" if strict else f"{name}_slope_bound"
+                        condition = instantiate(ROWS[rule].conclusion, {U.value: upper, V.value: lower})
+                        yield Line(condition, rule, (upper, lower), (), (), letters, scope.where)
+                        break
 
 
 # -- one atom --------------------------------------------------------------------------------------------------------

@@ -44,6 +44,7 @@ from derive.term import (
     mul,
     neg,
     negation,
+    num,
     over,
     power,
     sub,
@@ -70,6 +71,7 @@ class Row:
 HARDY = "Hardy, Littlewood, Polya, Inequalities"
 TANGENT = "a convex function lies above its tangents; Boyd and Vandenberghe, Convex Optimization, section 3.1.3"
 MONOTONE = "a function with a positive derivative increases; Spivak, Calculus, chapter 11"
+MEAN_VALUE = "the mean value theorem; Spivak, Calculus, chapter 11"
 U, V, P = meta("U"), meta("V"), meta("P")
 
 
@@ -98,6 +100,11 @@ INCREASING: dict[str, Premises] = {
     "log": (gt(V),),
     "sqrt": (ge(V),),
 }
+# What functions grow by at most: the slope is the greatest at single points only.
+STEEPEST = {
+    **dict.fromkeys(("sin", "cos", "atan", "tanh", "softplus"), sub(U, V)),
+    "sigmoid": div(sub(U, V), num(4)),
+}
 POWERS, SQUARES, FLAT = (power(U, P), power(V, P)), (power(U, TWO), power(V, TWO)), sub(ONE, P)
 ROWS: dict[str, Row] = {
     row.name: row
@@ -121,7 +128,10 @@ ROWS: dict[str, Row] = {
         _rows("power_increasing", *POWERS, (ge(U, V), ge(V), ge(P)), (gt(U, V), ge(V), gt(P)), MONOTONE),
         _rows("square_root_order", U, V, (ge(U), ge(*SQUARES)), (ge(U), gt(*SQUARES)), HARDY),
         _rows("absolute_bound", U, fn("abs", V), (ge(U, V), ge(U, neg(V))), (gt(U, V), gt(U, neg(V))), HARDY),
-        *(_rows(f"{f}_below_argument", U, fn(f, U), (ge(U),), (gt(U),), MONOTONE) for f in ("sin", "atan", "tanh")),
+        *(
+            _rows(f"{f}_slope_bound", steep, sub(fn(f, U), fn(f, V)), (ge(U, V),), (gt(U, V),), MEAN_VALUE)
+            for f, steep in STEEPEST.items()
+        ),
         _rows("sin_at_most_one", ONE, fn("sin", U), (), None, MONOTONE),
         _rows("cos_at_most_one", ONE, fn("cos", U), (), None, MONOTONE),
         _rows("cos_at_least_minus_one", fn("cos", U), neg(ONE), (), None, MONOTONE),
