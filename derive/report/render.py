@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateSyntaxError
+from jinja2 import (
+    BytecodeCache,
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    TemplateError,
+    TemplateSyntaxError,
+    pass_context,
+)
+from jinja2.bccache import Bucket
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
@@ -141,6 +150,25 @@ class Safe:
         return Markup(self.form.emph % self.escape(text))
 
 
+class _Translated(BytecodeCache):
+    """Templates as translated once for an environment: each document has an overlay of it, which starts without any."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self.kept:
+            bucket.bytecode_from_string(self.kept[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self.kept[bucket.key] = bucket.bytecode_to_string()
+
+
+def _of_document(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as a filter that is not applied, even to a constant, while a template is translated."""
+    return pass_context(lambda _, *given: function(*given))
+
+
 @cache
 def _environment(name: str, code: str, house: Path | None = None) -> Environment:
     form = FORMATS[name]
@@ -153,6 +181,7 @@ def _environment(name: str, code: str, house: Path | None = None) -> Environment
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=_Translated(),
         **form.syntax,  # type: ignore[arg-type]
     )
     for unsafe in ("e", "escape", "forceescape", "safe", "tojson", "urlize", "xmlattr"):
@@ -230,7 +259,7 @@ def render(document: Document, form: str, index: bool = False, house: Path | Non
     if page is not None:
         filters |= {"line": page.line, "blocks": page.blocks}
     environment = _environment(form, document.language, house).overlay()
-    environment.filters = environment.filters | filters
+    environment.filters = environment.filters | {name: _of_document(f) for name, f in filters.items()}
     data = {
         "document": document,
         "evidence": document.evidence,
@@ -307,7 +336,7 @@ def render_index(documents: tuple[Entry, ...], form: str = "md", code: str = "en
     page = Page(code, house)
     environment = _environment(form, code, house).overlay()
     if form == "html":
-        environment.filters = environment.filters | {"label": page.label}
+        environment.filters = environment.filters | {"label": _of_document(page.label)}
     data = {
         "documents": documents,
         "graph": graph_of_theories(documents, {d.name: quote(file_name(d.name, form, code)) for d in documents}),
