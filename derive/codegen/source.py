@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from derive.codegen.dialect import NUMPY, RESERVED, Dialect
@@ -45,7 +46,11 @@ class Compiled:
     arguments: tuple[Argument, ...]
     letters: tuple[Term, ...]
     rewrites: tuple[Rewrite, ...]
-    function: Any
+
+    @cached_property
+    def function(self) -> Any:
+        """The function itself. Most code is written to be read or compared, and never run."""
+        return _function(self.source, self.name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The quantity at these arrays, given by name or in the order of `arguments`."""
@@ -109,8 +114,7 @@ class Quantity:
         plan = self.plan(stable if wide else narrowed(form_of(stable)))
         stated = () if brief else accuracy(plan) if wide else accuracy(plan, OWN, narrow=True)
         source = _Writer(plan, NUMPY, wide).module(heading(plan, stated=stated))
-        function = _function(source, self.name)
-        return Compiled(self.name, plan.formula, source, plan.arguments, self.letters, plan.rewrites, function)
+        return Compiled(self.name, plan.formula, source, plan.arguments, self.letters, plan.rewrites)
 
     def source(self, dialect: Dialect, stable: bool = True) -> str:
         """The same function as source for another array library."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import Any
 from zlib import crc32
@@ -24,7 +25,7 @@ from derive.codegen.source import Argument
 from derive.evidence.enclosure import holds, point
 from derive.evidence.hypotheses import Requirement, requirements
 from derive.evidence.places import Evaluation
-from derive.kernel.context import Context
+from derive.kernel.context import Context, Declaration, Definition
 from derive.term import TRUE, Term, subterms
 
 GROWING = frozenset({"exp", "expm1", "sinh", "cosh", "sigmoid", "softplus", "tanh"})
@@ -129,18 +130,40 @@ def _exact(array: np.ndarray) -> Any:
 
 def draws(
     context: Context, arguments: Iterable[Argument], terms: Iterable[Term], dtype: Any, seed: int = 0
-) -> Iterator[Inputs]:
+) -> tuple[Inputs, ...]:
     """The inputs of all families, the same for the same seed; those that cannot meet the hypotheses are left out."""
     arguments = tuple(arguments)
-    roles = _roles(context, arguments, terms)
+    scores = _roles(context, arguments, terms).scores
+    tables = tuple(context.declarations.values()), tuple(context.definitions.values())
+    return _drawn(context.axes, *tables, context.hypotheses, context.letters, arguments, scores, np.dtype(dtype), seed)
+
+
+@lru_cache(16)  # the quantities of a theory, one after the other, are measured on a few sets of inputs
+def _drawn(
+    axes: tuple[str, ...],
+    declarations: tuple[Declaration, ...],
+    definitions: tuple[Definition, ...],
+    hypotheses: tuple[Term, ...],
+    letters: frozenset[Term],
+    arguments: tuple[Argument, ...],
+    scores: frozenset[str],
+    dtype: np.dtype,
+    seed: int,
+) -> tuple[Inputs, ...]:
+    """The inputs for a context of these parts, which are all that they depend on."""
+    names = {d.name: d for d in declarations}, {d.name: d for d in definitions}
+    context = Context(axes, *names, hypotheses, letters=letters)
+    roles = Roles(scores, dict(_prescribed(context)))
+    found: list[Inputs] = []
     for family in FAMILIES:
         for number in range(family.draws):
             for attempt in range(ATTEMPTS):
                 rng = np.random.default_rng([seed, crc32(family.name.encode()), number, attempt])
-                inputs = _draw(context, arguments, roles, family, rng, np.dtype(dtype), number)
+                inputs = _draw(context, arguments, roles, family, rng, dtype, number)
                 if admitted(context, inputs):
-                    yield inputs
+                    found.append(inputs)
                     break
+    return tuple(found)
 
 
 # -- roles -------------------------------------------------------------------------------------------------------------
