@@ -109,6 +109,17 @@ Proof.
   assert (0 <= Sum n f) by (apply Sum_nonneg; auto). destruct (Nat.eq_dec j n) as [->|N]; [lra|].
   assert (0 < Sum n f) by (apply (IHn j); auto; lia). lra.
 Qed.
+(* those that are as large as the largest *)
+Lemma ties_pos n f : (0 < n)%nat -> 0 < Sum n (fun k => cases (Req_EM_T (f k) (Max n f)) 1 0).
+Proof.
+  intros N. assert (A : exists k, (k < n)%nat /\ Max n f = f k).
+  { destruct n; [lia|]. clear N. induction n; [exists O; split; [lia|reflexivity]|].
+    destruct IHn as [k [K E]]. change (exists k, (k < S (S n))%nat /\ Rmax (Max (S n) f) (f (S n)) = f k).
+    unfold Rmax. destruct (Rle_dec _ _); [exists (S n)|exists k]; split; try lia; try reflexivity; exact E. }
+  destruct A as [j [Hj M]]. apply (Sum_pos_at n _ j Hj).
+  - intros k _. unfold cases. destruct (Req_EM_T _ _); lra.
+  - unfold cases. destruct (Req_EM_T _ _); [lra|congruence].
+Qed.
 Lemma Sum_le n f g : (forall k, (k < n)%nat -> f k <= g k) -> Sum n f <= Sum n g.
 Proof. induction n; intros H; simpl; [lra|]. apply Rplus_le_compat; auto. Qed.
 (* ---- largest values ---- *)
@@ -368,6 +379,7 @@ Ltac pos :=
     | |- 0 < / _ => apply Rinv_0_lt_compat; pos
     | |- 0 < Sum ?n ?f => first
       [ apply Sum_pos; [ix | intros; pos]
+      | apply ties_pos; ix
       | match goal with Hi : (?i < n)%nat |- _ => apply (Sum_pos_at n f i); [ix | intros; nneg | pos] end ]
     | |- 0 < cases ?d _ _ => unfold cases; destruct d; [pos | exfalso; lia]
     | |- 0 < _ * _ => apply Rmult_lt_0_compat; pos

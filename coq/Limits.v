@@ -131,12 +131,6 @@ Section Shares.
 Context {T : Type} {F : (T -> Prop) -> Prop} {FF : Filter F} (n : nat) (z : nat -> R) (i : nat) (Hi : (i < n)%nat).
 Notation lim f l := (filterlim f F (locally (l : R))).
 Notation top k := (cases (Req_EM_T (z k) (Max n z)) 1 0).
-Lemma top_pos : 0 < Sum n (fun k => top k).
-Proof.
-  destruct (Max_attained n z ltac:(lia)) as [j [Hj M]]. apply (Sum_pos_at n (fun k => top k) j); [exact Hj| |].
-  - intros k _. unfold cases. destruct (Req_EM_T _ _); lra.
-  - unfold cases. destruct (Req_EM_T _ _); [lra|congruence].
-Qed.
 Lemma l_ties (s : T -> R) : filterlim s F (Rbar_locally p_infty) ->
   lim (fun t => exp (s t * z i) / Sum n (fun k => exp (s t * z k))) (top i / Sum n (fun k => top k)).
 Proof.
@@ -153,7 +147,7 @@ Proof.
       - pose proof (Max_ge n z k K). apply l_exp_m. apply (filterlim_ext (fun t => (z k - Max n z) * s t)); [intros; ring|].
         apply m_scal_neg; [lra|exact S]. }
     apply l_div; [apply L; exact Hi|apply (l_Sum n (fun t k => exp (s t * (z k - Max n z)))); exact L|].
-    apply Rgt_not_eq, top_pos.
+    apply Rgt_not_eq, ties_pos. lia.
 Qed.
 Lemma l_unique (s : T -> R) j : filterlim s F (Rbar_locally p_infty) -> (j < n)%nat ->
   (forall k, (k < n)%nat -> k <> j -> z k < z j) ->
@@ -249,8 +243,9 @@ with inf :=
     | fun t => / t => first [apply p_inv_right | apply m_inv_left]
     | fun t => - @?f t => first [solve [apply (p_opp f); inf] | solve [apply (m_opp f); inf]]
     | fun t => exp (@?f t) => apply (p_exp f); inf
-    | fun t => ?c + @?f t => apply (p_plus_c c f); inf
-    | fun t => @?f t + ?c => apply (p_plus_d f c); inf
+    | fun t => @?g t + @?f t =>
+      tryif closed g then (let c := value g in apply (p_plus_c c f); inf)
+      else tryif closed f then (let c := value f in apply (p_plus_d g c); inf) else fail
     | fun t => ?c * @?f t => first [solve [apply (p_scal c f); [pos | inf]] | solve [apply (m_scal c f); [pos | inf]] | solve [apply (m_scal_neg c f); [sgn | inf]]]
     | fun t => ?c / @?f t => unfold Rdiv; inf
     | fun t => @?f t / ?c => unfold Rdiv; inf
@@ -270,7 +265,10 @@ Ltac same_value := cbv beta; rewrite ?exp_0, ?Sum_one; first
   | progress no_scale; leaf
   | rewrite ?Sum_constant; unfold Rdiv; rewrite ?Rmult_1_l; rewrite ?ln_Rinv by pos; leaf ].
 Ltac one_side := intros; unfold cases, Rmin, Rmax;
-  repeat match goal with |- context [if ?d then _ else _] => destruct d end; first [lra | exfalso; lra | field; lra].
+  repeat match goal with
+  | |- context [if ?d then _ else _] => destruct d
+  | H : context [if ?d then _ else _] |- _ => destruct d end; first
+  [ lra | exfalso; lra | field; let H := fresh in intro H; lra ].
 Ltac limit := cbv zeta; autounfold with user in *; first
   [ eapply l_eq; [lim | same_value]
   | apply l_right_constant; one_side
