@@ -198,6 +198,17 @@ Proof.
   pose proof (Sum_two n f i j Hi Hj N (fun k Hk => Rlt_le _ _ (H k Hk))). specialize (H j Hj). lra.
 Qed.
 
+(* where there are two, the others than one are some *)
+Lemma Sum_others n i f : (2 <= n)%nat -> (i < n)%nat -> (forall k, (k < n)%nat -> k <> i -> 0 < f k) ->
+  0 < Sum n (fun k => (1 - delta k i) * f k).
+Proof.
+  intros N I H. set (j := if Nat.eq_dec i 0 then 1%nat else 0%nat).
+  assert (J : (j < n)%nat /\ j <> i) by (unfold j; destruct (Nat.eq_dec i 0); lia). destruct J as [J D].
+  apply (Sum_pos_at n (fun k => (1 - delta k i) * f k) j J).
+  - intros k K. unfold delta, ind. destruct (Nat.eq_dec k i) as [E|E]; [lra|]. specialize (H k K E). lra.
+  - rewrite (delta_diff j i D). specialize (H j J D). lra.
+Qed.
+
 (* ---- derivatives ---- *)
 Notation isD := (@is_derive R_AbsRing R_NormedModule).
 Lemma upd1_id z j : upd1 z j (z j) = z.

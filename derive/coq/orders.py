@@ -180,6 +180,11 @@ class Order:
             return body, signs, each
         term = over("sum", body, *part.over, where=part.where)
         out = "".join(f"apply {SUM_LEMMAS[signs]}; intros {letter(k)} H{letter(k)}. " for k in part.over)
+        w = part.where
+        if signs == POS and len(part.over) == 1 and w.op == "cmp" and w.value == "!=" and part.over[0] in w.args:
+            k = part.over[0]
+            front = f"apply Sum_others; [size_two {axis(k.value[1])} | places | intros {letter(k)} H{letter(k)} W0]. "
+            return term, signs, front + each
         if part.where is not TRUE:
             inside = self.says(signs, body)
             where = self.printer.condition(part.where)
