@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
-from derive.kernel.context import Context
+from derive.kernel.context import Context, Declaration
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import RELATION
-from derive.term import CONDITIONS, OO, Term, neg
+from derive.term import BINDERS, CONDITIONS, OO, PI, Term, neg, var
 
 FUNCTIONS = frozenset(
     "exp log log1p expm1 sqrt abs sign sin cos tan sinh cosh tanh atan erf sigmoid softplus relu".split()
     + "lgamma digamma trigamma".split()
 )
-ARITY = {"neg": 1, "div": 2, "pow": 2, "E": 1, "Var": 1, "Cov": 2}  # operators that take values alone
-REDUCTIONS = frozenset({"sum", "prod", "max", "min", "all", "any"})
+# What the arguments of an operator are: v a value, c a condition, with + two or more of them.
+SHAPES = {
+    **dict.fromkeys(("num", "const", "size", "index", "true", "false"), ""),
+    **dict.fromkeys(("neg", "E", "Var", "holds"), "v"),
+    **dict.fromkeys(("div", "pow", "Cov", "delta", "cmp", "diff", "at"), "vv"),
+    **dict.fromkeys(("sum", "prod", "max", "min", "argmax"), "vc"),
+    **dict.fromkeys(("all", "any"), "cc"),
+    "add": "v+",
+    "mul": "v+",
+    "and": "c+",
+    "or": "c+",
+    "not": "c",
+    "where": "cvv",
+    "limit": "vvv",
+    "var": "v*",
+    "def": "v*",
+    "fn": "v*",
+}
 SMOOTH = frozenset({"real", "positive", "nonnegative", "random"})  # kinds one can differentiate by
 OURS = "@$&^%~?#"  # first characters of letters that the kernel opens for itself
 
@@ -51,118 +68,97 @@ def laws_complete(context: Context) -> None:
 
 def _parts(t: Term, context: Context) -> list[tuple[Term, bool]]:
     """The parts of a term, each with whether it must be a condition. Raises Rejected for a term that is none."""
-    op, args, count = t.op, t.args, len(t.args)
-    if t.bound and op not in REDUCTIONS | {"at", "argmax"}:
-        raise Rejected(f"{op} binds no letters")
+    shape, count = SHAPES.get(t.op), len(t.args)
+    if shape is None:
+        raise Rejected(f"{t.op} is not an operator")
+    kinds = shape[0] * count if shape[1:] in ("+", "*") else shape
+    if len(kinds) != count or (shape[1:] == "+" and count < 2):
+        raise Rejected(f"{t.op} does not take {count} arguments")
+    if bool(t.bound) != (t.op in BINDERS) and not (t.op == "at" and not t.bound):
+        raise Rejected(f"{t.op} {'binds no letters' if t.bound else 'without letters of its own'}")
+    if len(set(t.bound)) != len(t.bound):
+        raise Rejected(f"{t.op} binds a letter twice")
     for k in t.bound:
         _letter(k, context)
-    if op == "num":
-        if not isinstance(t.value, Fraction) or args:
-            raise Rejected("this is no number")
-    elif op == "const":
-        if t.value != "pi" or args:
-            raise Rejected("infinity is no number" if t.value == "oo" else f"{t.value} is no constant")
-    elif op == "size":
-        if t.value not in context.axes or args:
-            raise Rejected(f"{t.value} is no axis")
-    elif op == "index":
-        _letter(t, context)
-    elif op in ("var", "def"):
-        _entry(t, context)
-        return [(a, False) for a in args if a.op != "num"]
-    elif op == "fn":
-        if t.value not in FUNCTIONS | {"max", "min"} or count != (2 if t.value in ("max", "min") else 1):
-            raise Rejected(f"{t.value} is not a function of {count} arguments")
-        return [(a, False) for a in args]
-    elif op in ("add", "mul", "and", "or"):
-        if count < 2:
-            raise Rejected(f"{op} of fewer than two terms")
-        return [(a, op in CONDITIONS) for a in args]
-    elif op in ARITY:
-        _count(t, ARITY[op])
-        return [(a, False) for a in args]
-    elif op == "delta":
-        _count(t, 2)
-        if len({subscript_axis(a, context) for a in args if a.op != "num"}) > 1:
-            raise Rejected("delta of indices of different axes")
-        return [(a, False) for a in args]
-    elif op == "where":
-        _count(t, 3)
-        return list(zip(args, (True, False, False), strict=True))
-    elif op in REDUCTIONS or op == "argmax":
-        _count(t, 2)
-        if not t.bound or len(set(t.bound)) != len(t.bound):
-            raise Rejected(f"{op} without letters of its own")
-        return [(args[0], op in ("all", "any")), (args[1], True)]
-    elif op in ("diff", "limit", "at"):
-        return _moved(t, context)
-    elif op == "cmp":
-        _count(t, 2)
-        if t.value not in RELATION:
-            raise Rejected(f"{t.value} is no relation")
-        if all(is_index(a, context) for a in args) and len({subscript_axis(a, context) for a in args}) > 1:
-            raise Rejected("indices of different axes are compared")
-        return [(a, False) for a in args]
-    elif op == "not":
-        _count(t, 1)
-        return [(args[0], True)]
-    elif op in ("true", "false"):
-        _count(t, 0)
-    elif op == "holds":
-        _count(t, 1)
-        declaration = context.declarations.get(args[0].value) if args[0].op == "var" else None
-        if declaration is None or declaration.kind not in ("bit", "random"):
-            raise Rejected("only a bit holds")
-        return [(args[0], False)]
-    else:
-        raise Rejected(f"{op} is not an operator")
-    return []
+    if t.op in CHECKS:
+        CHECKS[t.op](t, context)
+    parts = zip(t.args, (kind == "c" for kind in kinds), strict=True)
+    return [(a, c) for a, c in parts if not (t.op == "limit" and a in (OO, neg(OO)))]
 
 
-def _count(t: Term, wanted: int) -> None:
-    if len(t.args) != wanted:
-        raise Rejected(f"{t.op} takes {wanted} arguments")
+def wanted(holds: bool, why: str) -> None:
+    if not holds:
+        raise Rejected(why)
 
 
 def _letter(k: Term, context: Context) -> None:
     value = k.value if k.op == "index" and not k.args else None
     if not (isinstance(value, tuple) and len(value) == 2 and all(isinstance(v, str) and v for v in value)):
         raise Rejected("this is no index letter")
-    if value[1] not in context.axes:
-        raise Rejected(f"{value[1]} is no axis")
+    wanted(value[1] in context.axes, f"{value[1]} is no axis")
 
 
 def _entry(t: Term, context: Context) -> None:
     axes = axes_of(t, context)
-    if len(axes) != len(t.args):
-        raise Rejected(f"{t.value} takes {len(axes)} subscripts")
+    wanted(len(axes) == len(t.args), f"{t.value} takes {len(axes)} subscripts")
     for a, axis in zip(t.args, axes, strict=True):
-        if a.op != "num" and subscript_axis(a, context) != axis:
-            raise Rejected(f"a subscript of {t.value} does not run over {axis}")
+        if a.op != "num":
+            wanted(subscript_axis(a, context) == axis, f"a subscript of {t.value} does not run over {axis}")
 
 
-def _moved(t: Term, context: Context) -> list[tuple[Term, bool]]:
-    """The parts of a derivative, a limit or an `at`: the variable must be one that can move."""
-    body = t.args[0] if t.args else t
-    name = t.value if t.op == "at" else t.args[1].value if len(t.args) > 1 and t.args[1].op == "var" else None
-    declaration = context.declarations.get(name) if isinstance(name, str) else None
-    if declaration is None:
-        raise Rejected(f"{t.op} needs a declared variable")
-    if t.op == "at":
-        _count(t, 2)
-        if tuple(k.value[1] for k in t.bound) != declaration.axes or len(set(t.bound)) != len(t.bound):
-            raise Rejected(f"`at` needs a letter for each axis of {name}")
-        return [(body, False), (t.args[1], False)]
-    _entry(t.args[1], context)
-    if t.op == "diff":
-        _count(t, 2)
-        if declaration.kind not in SMOOTH:
-            raise Rejected(f"{name} cannot be differentiated by")
-        return [(body, False), (t.args[1], False)]
-    _count(t, 3)
-    if declaration.axes or t.value not in ("+", "-", ""):
-        raise Rejected("a limit is in a scalar, from above, from below or from both sides")
-    return [(body, False)] + ([] if t.args[2] in (OO, neg(OO)) else [(t.args[2], False)])
+def _function(t: Term, context: Context) -> None:
+    count = 2 if t.value in ("max", "min") else 1 if t.value in FUNCTIONS else 0
+    wanted(count == len(t.args) > 0, f"{t.value} is not a function of {len(t.args)} arguments")
+
+
+def _one_axis(t: Term, context: Context) -> None:
+    if t.op == "delta" or all(is_index(a, context) for a in t.args):
+        axes = {subscript_axis(a, context) for a in t.args if a.op != "num"}
+        wanted(len(axes) < 2, "indices of different axes are compared")
+    wanted(t.op == "delta" or t.value in RELATION, f"{t.value} is no relation")
+
+
+def _bit(t: Term, context: Context) -> None:
+    wanted(_moving(t.args[0], context).kind in ("bit", "random"), "only a bit holds")
+
+
+def _moving(entry: Term, context: Context) -> Declaration:
+    """The declaration of an entry, which must be one of a declared variable."""
+    wanted(entry.op == "var", "this is no variable")
+    _entry(entry, context)
+    return context.declarations[entry.value]
+
+
+def _derivative(t: Term, context: Context) -> None:
+    wanted(_moving(t.args[1], context).kind in SMOOTH, f"{t.args[1].value} cannot be differentiated by")
+
+
+def _limit(t: Term, context: Context) -> None:
+    scalar = not _moving(t.args[1], context).axes
+    wanted(scalar and t.value in ("+", "-", ""), "a limit is in a scalar, from above, from below or from both sides")
+
+
+def _replacement(t: Term, context: Context) -> None:
+    axes = axes_of(var(t.value), context)
+    wanted(tuple(k.value[1] for k in t.bound) == axes, f"`at` needs a letter for each axis of {t.value}")
+
+
+# What an operator asks of its payload and arguments beyond their number.
+CHECKS: dict[str, Callable[[Term, Context], None]] = {
+    "num": lambda t, context: wanted(isinstance(t.value, Fraction), "this is no number"),
+    "const": lambda t, context: wanted(t is PI, "infinity is no number" if t is OO else f"{t.value} is no constant"),
+    "size": lambda t, context: wanted(t.value in context.axes, f"{t.value} is no axis"),
+    "index": _letter,
+    "var": _entry,
+    "def": _entry,
+    "fn": _function,
+    "delta": _one_axis,
+    "cmp": _one_axis,
+    "holds": _bit,
+    "diff": _derivative,
+    "limit": _limit,
+    "at": _replacement,
+}
 
 
 def axes_of(term: Term, context: Context) -> tuple[str, ...]:
