@@ -15,7 +15,7 @@ from derive.kernel.derivative import depends, differentiate
 from derive.kernel.normal import Normal
 from derive.kernel.poly import CASES, constant
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, sign
+from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, nonempty, sign
 from derive.term import (
     FALSE,
     ONE,
@@ -421,7 +421,7 @@ def met(nf: Normal, need: Need, known: Iterable[Need]) -> bool:
         return integrable(here, condition, known)
     if op == "limit" and _has_limit(here, condition):
         return True
-    if op == "any" and (constant(here.condition(condition)) == 1 or _filter_nonempty(condition)):
+    if op == "any" and (constant(here.condition(condition)) == 1 or nonempty(here, condition.bound, condition.args[0])):
         return True
     return any(
         other.sure and other.condition.op == op and not other.guards and _same_special(here, other, need)
@@ -433,22 +433,6 @@ def _has_limit(nf: Normal, term: Term) -> bool:
     from derive.kernel import limits
 
     return limits.exists(nf, term)
-
-
-def _filter_nonempty(condition: Term) -> bool:
-    """Filters such as k <= i hold at k = i."""
-    test = condition.args[0]
-    parts = test.args if test.op == "and" else (test,)
-    for k in condition.bound:
-        for p in parts:
-            if not (p.op == "cmp" and p.value in ("<=", ">=", "==") and k in p.args):
-                return False
-    others = [
-        next(a for a in p.args if a not in condition.bound)
-        for p in parts
-        if any(a not in condition.bound for a in p.args)
-    ]
-    return len(condition.bound) == 1 and len(set(others)) == 1 and others[0].op == "index"
 
 
 def _same_special(nf: Normal, left: Need, right: Need) -> bool:
