@@ -184,17 +184,18 @@ class Theory:
     def title(self) -> str:
         return self.text.title
 
-    def function(self, name: str, stable: bool | str = True, wide: bool = True) -> Compiled:
+    def function(self, name: str, stable: bool | str = True, wide: bool | None = None) -> Compiled:
         """A definition, or a theorem's right side, as a vectorised NumPy function; `.source` is its code.
 
         `stable=False` keeps to the formula as it is written, without shifting by the maximum and the like. Narrow
-        dtypes are computed in float64 and rounded once; `wide=False` keeps to the arguments' own dtype throughout.
+        dtypes are computed in float64 and rounded once, but where matrices are multiplied; `wide=True` does so there
+        too, `wide=False` keeps to the arguments' own dtype throughout.
         """
         from derive.codegen import compile_quantity
 
         return compile_quantity(self.text, name, stable, wide)
 
-    def vjp(self, name: str, wrt: str, stable: bool | str = True, wide: bool = True) -> Compiled:
+    def vjp(self, name: str, wrt: str, stable: bool | str = True, wide: bool | None = None) -> Compiled:
         """A cotangent times the derivative of a definition, as a function of the cotangent and its variables."""
         from derive.codegen import vjp
 

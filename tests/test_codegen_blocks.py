@@ -12,8 +12,10 @@ import pytest
 from conftest import ROOT
 from test_codegen import EVERYTHING, draw
 
-from derive.codegen import CodegenError, Quantity, compile_quantity, quantity, vjp
+from derive.codegen import CodegenError, Quantity, compile_quantity, quantity, reverse_mode, vjp
+from derive.codegen.placing import Made, early, placed
 from derive.language import load, loads
+from derive.term import index
 
 SOFTMAX, ATTENTION = load("softmax"), load("attention")
 
@@ -63,7 +65,7 @@ def test_vjp_of_a_large_vector_builds_no_matrix() -> None:
 
 
 def test_arguments_that_broadcast_are_not_repeated() -> None:
-    """They are there for every entry of the batch, so the batch stays whole; a scalar may have any batch."""
+    """They are there for every block; a scalar, and any axis of the batch, may be of length one."""
     rng = np.random.default_rng(0)
     z = rng.standard_normal((40, 3))
     q = quantity(EVERYTHING, "weighted")
@@ -71,6 +73,101 @@ def test_arguments_that_broadcast_are_not_repeated() -> None:
     q = quantity(EVERYTHING, "tempered")
     for T in (np.linspace(1, 2, 40), 2.0):
         np.testing.assert_array_equal(in_small_blocks(q, 6)(z, T), q.compile()(z, T))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("entries", [1, 5, 40, 10**6])
+def test_blocks_of_batches_that_broadcast(entries: int, dtype: Any) -> None:
+    """Whatever lacks a part of the batch is computed as if it were repeated, and nothing that is given is changed."""
+    rng, q = np.random.default_rng(0), reverse_mode(SOFTMAX, "s", "z")
+    g, z = (rng.standard_normal(shape).astype(dtype) for shape in ((2, 1, 5, 4), (3, 1, 4)))
+    kept = g.copy(), z.copy()
+    found = in_small_blocks(q, entries)(g, z)
+    whole = [np.ascontiguousarray(np.broadcast_to(a, (2, 3, 5, 4))) for a in (g, z)]
+    np.testing.assert_array_equal(found, q.compile()(*whole))
+    np.testing.assert_array_equal(g, kept[0])
+    np.testing.assert_array_equal(z, kept[1])
+    assert in_small_blocks(q, entries)(g[:0], z).shape == (0, 3, 5, 4)
+
+
+def test_a_shared_argument_does_not_keep_a_batch_whole() -> None:
+    z, g = np.zeros((4096, 500)), np.ones(500)
+    code, out = vjp(SOFTMAX, "s", "z"), np.empty_like(z)
+    tracemalloc.start()
+    try:
+        code(g, z, out=out)
+        assert tracemalloc.get_traced_memory()[1] < z.nbytes / 2
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_does_not_change_with_the_block_is_made_once() -> None:
+    lines = compile_quantity(SOFTMAX, "jacobian").source.splitlines()
+    eye = [p for p, line in enumerate(lines) if "= np.eye(" in line]
+    loops = [p for p, line in enumerate(lines) if " in _blocks(" in line]
+    assert len(eye) == len(loops) > 0 and all(p < q for p, q in zip(eye, loops, strict=True))
+
+
+def test_the_size_of_buffers_is_put_back() -> None:
+    before, z = np.getbufsize(), np.zeros((3, 1000), np.float32)
+    compile_quantity(SOFTMAX, "s")(z)
+    vjp(SOFTMAX, "s", "z")(z, z)
+    assert np.getbufsize() == before
+
+
+def test_matrices_are_multiplied_in_the_dtype_that_they_are_given_in() -> None:
+    """In float32 at least; `wide` asks for float64."""
+    rng = np.random.default_rng(0)
+    given = [rng.standard_normal((4, 3)).astype(np.float32) for _ in range(3)]
+    default, own, wide = (compile_quantity(ATTENTION, "O", wide=w) for w in (None, False, True))
+    np.testing.assert_array_equal(default(*given), own(*given))
+    assert np.any(default(*given) != wide(*given))
+    narrow = [a.astype(np.float16) for a in given]
+    np.testing.assert_array_equal(default(*narrow), own(*(a.astype(np.float32) for a in narrow)).astype(np.float16))
+
+
+# -- where arrays are put ----------------------------------------------------------------------------------------------
+
+LETTERS = (index("i", "n"),)
+LARGE = frozenset({("n",)})
+
+
+def test_an_array_is_written_over_after_its_last_use_alone() -> None:
+    lines = ["a = x + 1", "b = a * a", "c = a - b", "d = np.sum(c, axis=-1)"]
+    made = {"a": "np.add(x, 1", "b": "np.multiply(a, a", "c": "np.subtract(a, b"}
+    found = placed(lines, {k: Made(v, LETTERS) for k, v in made.items()}, LARGE, {}, "room")
+    assert found.lines[:3] == [
+        "a = np.add(x, 1, out=room)",
+        "b = np.multiply(a, a, out=room2)",
+        "c = np.subtract(a, b, out=a)",
+    ]
+    assert list(found.room) == ["room", "room2"]
+
+
+def test_an_array_that_a_view_shows_is_not_written_over() -> None:
+    lines = ["a = x + 1", "v = a[..., ::-1]", "b = a * 2", "c = v + b"]
+    made = {"a": "np.add(x, 1", "b": "np.multiply(a, 2", "c": "np.add(v, b"}
+    found = placed(lines, {k: Made(v, LETTERS) for k, v in made.items()}, LARGE, {}, "room")
+    assert "out=a" not in found.lines[2]
+
+
+def test_a_product_of_matrices_is_not_written_over_its_factors() -> None:
+    lines = ["a = x + 1", "b = a @ a", "c = b + 1"]
+    made = {"a": "np.add(x, 1", "b": "np.matmul(a, a", "c": "np.add(b, 1"}
+    found = placed(lines, {k: Made(v, LETTERS) for k, v in made.items()}, LARGE, {}, "room")
+    assert found.lines[1] == "b = np.matmul(a, a, out=room2)"
+
+
+def test_arguments_are_written_over_only_where_they_are_owned() -> None:
+    lines, made = ["a = x + 1"], {"a": Made("np.add(x, 1", LETTERS)}
+    assert placed(lines, made, LARGE, {}, "room").lines == ["a = np.add(x, 1, out=room)"]
+    found = placed(lines, made, LARGE, {"x": ("n",)}, "room")
+    assert found.lines == ["a = np.add(x, 1, out=x)"] and found.written == {"x"}
+
+
+def test_reductions_move_up_to_what_they_reduce() -> None:
+    lines = ["a = x + 1", "b = a * 2", "m = np.max(x, axis=-1)", "s = np.sum(b, axis=-1)"]
+    assert early(lines) == ["m = np.max(x, axis=-1)", "a = x + 1", "b = a * 2", "s = np.sum(b, axis=-1)"]
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------

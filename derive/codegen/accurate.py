@@ -319,8 +319,16 @@ def _steady(total: Term, x: Term, entry: Weight) -> Term:
     return where(cmp("<", entry.apart.rest, bound), substitute(x, {letter: entry.apart.place}), total)
 
 
-def _centred(centre: Centre, shift: Shift = by_maximum) -> Apply:
-    """x[j] - sum(s[i]*x[i]) with a number subtracted from every x first."""
+def _heaviest(total: Term, x: Term, entry: Weight) -> Term:
+    """x where the weight is largest: a stored number, which costs no pass."""
+    return substitute(x, {total.bound[0]: entry.apart.place})
+
+
+def _centred(centre: Centre, shift: Shift = by_maximum, by_weights: bool = False) -> Apply:
+    """x[j] - sum(s[i]*x[i]) with a number subtracted from every x first.
+
+    What is left to subtract is added up over the exponentials, or, `by_weights`, over the weights themselves.
+    """
 
     def row(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
         if term.op != "add" or len(term.args) != 2:
@@ -338,8 +346,9 @@ def _centred(centre: Centre, shift: Shift = by_maximum) -> Apply:
                 continue
             c = centre(over("sum", mul(inner(s), inner(x)), *total.bound), inner(x), entry)
             gap = sub(inner(value), c)
-            apart_from_it = rename_bound(over("sum", mul(entry.above, sub(inner(x), c)), *total.bound), c.letters)
-            spread = div(apart_from_it, entry.apart.total)
+            share = inner(s) if by_weights else entry.above
+            apart_from_it = rename_bound(over("sum", mul(share, sub(inner(x), c)), *total.bound), c.letters)
+            spread = apart_from_it if by_weights else div(apart_from_it, entry.apart.total)
             return sub(gap, spread) if one.op == "neg" else sub(spread, gap)
         return None
 
@@ -414,8 +423,10 @@ LOGARITHMS: tuple[Rewrite, ...] = (
 TWO_PASSES = _row("variance", "mean(x**2) - mean(x)**2 = mean((x - mean(x))**2)", "two_passes", _variance)
 CENTRED = "x - mean = (x - c) - sum(s*(x - c))"
 REMAINDER, RATIO = "s - y = (exp(v - m)*(1 - y) - y*others)/(1 + rest)", "exp(v)/sum(exp(u)) = exp(v - m)/(1 + rest)"
+REMAINDERS = _row("remainder", REMAINDER, "remainder", _remainder(by_maximum))
 BY_MEAN = _row("centred", f"{CENTRED}, c = mean", "centred", _centred(_mean))
 STEADY = _row("centred", f"{CENTRED}, c = mean, or x where s is largest and nearly 1", "centred", _centred(_steady))
+AT_LARGEST = _row("centred", f"{CENTRED}, c = x where s is largest", "mean_less", _centred(_heaviest, by_weights=True))
 UNSHIFTED = f"(exp(m - b) + rest), b = 0 where 0 <= m <= {ROOM}, else m"
 
 
@@ -444,7 +455,7 @@ def rows(centre: Rewrite) -> tuple[Rewrite, ...]:
         TWO_PASSES,
         centre,
         QUOTIENT,
-        _row("remainder", REMAINDER, "remainder", _remainder(by_maximum)),
+        REMAINDERS,
         *LOGARITHMS,
         _row("ratio", RATIO, "ratio", _ratio(by_maximum)),
         *SCALARS,
@@ -452,4 +463,9 @@ def rows(centre: Rewrite) -> tuple[Rewrite, ...]:
     )
 
 
-__all__ = ["STEADY", "BY_MEAN", "exact", "exact_difference", "free_rows", "rows"]
+def rounded_rows() -> tuple[Rewrite, ...]:
+    """All rows that matter to what is rounded to a narrower dtype afterwards: plain sums are exact enough there."""
+    return (TWO_PASSES, AT_LARGEST, QUOTIENT, REMAINDERS, *LOGARITHMS, *SCALARS, *REWRITES)
+
+
+__all__ = ["STEADY", "BY_MEAN", "exact", "exact_difference", "free_rows", "rounded_rows", "rows"]

@@ -280,6 +280,8 @@ def _product(a: Analysis, term: Term, factors: list[Term], parts: list[Bound], r
 def _div(a: Analysis, term: Term) -> Bound:
     top, bottom = term.args
     above, below = a.bound(top), a.bound(bottom)
+    if a.plan.form.reciprocal:
+        below = Bound(below.count + 1, below.size, below.own)
     if above.own and below.own:
         return a.relative(term, above.count + below.count + 1)
     if below.own:

@@ -180,6 +180,7 @@ def _matrix_product(emitter: Emitter, left: Value, right: Value, bound: tuple[Te
     if columns:
         second = _flat(emitter, aligned(right, (*batch, *summed, columns[-1])), summed, columns[-1])
         first, second = emitter.fitted([first, second])
+        emitter.multiplies = True
         into = f"np.matmul({first.text}, {second.text}"
         text, letters = f"{first.at(MUL)} @ {second.at(UNARY)}", (*batch, rows[-1], columns[-1])
         return emitter.kept(emitter.sized(Value(text, letters, MUL, into=into)))

@@ -62,6 +62,7 @@ class Dialect:
         default_factory=lambda: {k: f"np.{k}({{0}}, axis={{1}})" for k in ("sum", "prod", "max", "min", "all", "any")}
     )
     one_axis: frozenset[str] = frozenset()  # reductions that take a single axis
+    dot: str = ""  # the sum of products along the last axis, where there is a call for it
     arange: str = "np.arange({0})"
     eye: str = "np.eye({0}, dtype={dtype})"
     cast: str = "{0}.astype({dtype})"
@@ -80,7 +81,7 @@ class Dialect:
     both_numbers: str = "np.where({0}, {1}, {2}).astype({dtype})"
     # Arguments and results
     no_dtype: str = "np.dtype(np.float64)"
-    wide: str = "np.promote_types({0}, np.float64)"  # what is computed in, "" for the dtype itself
+    wide: str = "np.promote_types({0}, np.{1})"  # what is computed in, "" for the dtype itself
     array: str = "np.asarray({0}, {dtype})"
     stored: str = "np.asarray({0}, {dtype})"  # the same in the dtype of the result
     places: str = "np.asarray({0})"
@@ -91,4 +92,4 @@ class Dialect:
     quiet: str = 'with np.errstate(all="ignore"):'  # round parts that are not taken
 
 
-NUMPY = Dialect("NumPy", "np", ("import numpy as np",), RESERVED, blocks=True)
+NUMPY = Dialect("NumPy", "np", ("import numpy as np",), RESERVED, blocks=True, dot="np.vecdot({0}, {1})")

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from derive.codegen.dialect import NUMPY, Dialect
 from derive.codegen.ops import OPS, WIDTH, place_of_maximum
+from derive.codegen.placing import Axes, Made, axes_of
 from derive.codegen.value import ATOM, CodegenError, Value
 from derive.kernel.context import Context
 from derive.language.printer import to_text
-from derive.term import TRUE, Term, alpha, index, substitute
+from derive.term import TRUE, Term, alpha, index, make, substitute, subterms
 
 # Worth a name when used twice: what costs a pass over an array.
 COSTLY = frozenset({"fn", "pow", "div", "mul", "add", "sum", "prod", "max", "min", "argmax", "delta", "where", "cmp"})
@@ -86,13 +87,18 @@ class Emitter:
         self.least: dict[str, int] = {}  # the sizes that integer subscripts need
         self.guarded = False
         self.spans: set[tuple[Term, ...]] = set()  # the letters of what is computed
-        self.into: dict[str, tuple[int, str]] = {}  # for a name, its line and its value as a call that takes `out`
+        self.made: dict[str, Made] = {}  # by name, what a call that takes `out` makes
+        self._calls: dict[tuple[str, Axes], str] = {}  # what calls with these arguments have made
+        self.large: frozenset[Axes] = frozenset()  # the axes, sorted, of arrays that get a statement each
+        self.multiplies = False  # whether matrices are multiplied
         self.corrected = False  # whether the rounding of an exponent is put back
         self._taken = set(names)
         self._parameters = dict(parameters)
         self._definitions: dict[str, Value] = {}
         self._memo: dict[object, Value] = {}
         self._shared: frozenset[object] = frozenset()
+        self._places: set[object] = set()
+        self.reciprocal = False  # whether a division of a whole array by fewer numbers is a product
         self._passing: set[str] = set()  # names that are not the theory's
         self.dtype = self.result = self.fresh("dtype")  # of the body, and of what is returned
         self.device = self.fresh("device") if "{device}" in dialect.arange else ""
@@ -212,9 +218,13 @@ class Emitter:
         """Remember that parts which are not taken may be undefined, so that NumPy must not warn of them."""
         self.guarded = True
 
-    def digits(self) -> str:
-        """The argument that says whether the last digits count: not where what is computed wide is rounded again."""
-        return "" if self.dtype == self.result else f", {self.result} == {self.dtype}"
+    def is_large(self, value: Value) -> bool:
+        """Whether it is worth knowing where the array is put."""
+        return bool(value.letters) and tuple(sorted(axes_of(value.letters))) in self.large
+
+    def alone(self, value: Value) -> Value:
+        """The value, under a name of its own if it is a large array that a call makes."""
+        return self.named(value, "t") if value.into and self.is_large(value) else value
 
     # -- statements --
 
@@ -232,6 +242,9 @@ class Emitter:
     def named(self, value: Value, stem: str) -> Value:
         if value.text.isidentifier():
             return value
+        same = self._calls.get((value.into, axes_of(value.letters)))
+        if same:  # the same call again
+            return replace(value, text=same, level=ATOM, into="")
         name = self.fresh(stem)
         self._passing.add(name)
         return self._assigned(value, name)
@@ -246,8 +259,21 @@ class Emitter:
         return name
 
     def share(self, terms: Iterable[Term]) -> None:
-        """Note which subexpressions of the terms get a name."""
+        """Note which subexpressions of the terms get a name, and of which maxima the place is needed too."""
+        terms = list(terms)
         self._shared = repeated(terms, self.fixed)
+        self._places = {self._key(t) for term in terms for t in subterms(term) if t.op == "argmax"}
+
+    def _key(self, term: Term) -> object:
+        return alpha(canonical(term, self.fixed)[0])
+
+    def largest(self, term: Term) -> Term | None:
+        """The entry that is the maximum, where its place is needed anyway: reading it there saves a pass."""
+        body, condition = term.args
+        if not self.dialect.blocks or len(term.bound) != 1 or condition is not TRUE or body.op not in ("var", "def"):
+            return None
+        place = make("argmax", term.args, None, term.bound)
+        return substitute(body, {term.bound[0]: place}) if self._key(place) in self._places else None
 
     def fitted(self, values: list[Value], width: int = WIDTH) -> list[Value]:
         """The values, the longest under names of their own until the texts together are short enough for a line."""
@@ -268,8 +294,9 @@ class Emitter:
         if value.text in self._passing and new:
             old = value.text
             self.lines[-1] = name + self.lines[-1].removeprefix(old)
-            if old in self.into:
-                self.into[name] = self.into.pop(old)
+            if old in self.made:
+                self.made[name] = self.made.pop(old)
+                self._calls[self.made[name].into, self.made[name].axes] = name
             self._memo = {k: replace(v, text=name) if v.text == old else v for k, v in self._memo.items()}
             return replace(value, text=name)
         return self._assigned(value, name)
@@ -281,6 +308,7 @@ class Emitter:
     def _assigned(self, value: Value, name: str) -> Value:
         self.spans.add(value.letters)
         if value.into:
-            self.into[name] = (len(self.lines), value.into)
+            self._calls[value.into, axes_of(value.letters)] = name
+            self.made[name] = Made(value.into, value.letters)
         self.lines.append(f"{name} = {value.text}")
         return Value(name, value.letters, ATOM, value.kind)

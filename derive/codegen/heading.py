@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from derive.codegen.source import Argument, Plan
 
 
-def heading(plan: Plan, batch: bool = True, stated: Iterable[str] = ()) -> list[str]:
+def heading(plans: tuple[Plan, ...], batch: bool = True, stated: Iterable[str] = ()) -> list[str]:
     """The lines, not escaped for any language; `stated` are more of them.
 
     `batch` says that leading axes of the arguments broadcast.
     """
-    q = plan.quantity
+    plan = plans[0]
+    q, forms = plan.quantity, [[r.formula for r in p.rewrites] for p in plans]
+    rounded = [f"Stable form, to be rounded: {formula}" for formula in forms[-1]] if forms[-1] != forms[0] else []
     own = {t.value for t in (q.term.args if q.parts else (q.term,)) if t.op == "def"}
     shown = [d for d in reachable(q.term, q.context) if d.name not in own]
     where = [line for d in reversed(shown) for line in _wrapped(f"    {_equation(d)}", 8)]
@@ -31,7 +33,7 @@ def heading(plan: Plan, batch: bool = True, stated: Iterable[str] = ()) -> list[
         [line for h in q.given for line in _wrapped(f"Holds where {to_text(h)}.")],
         [f"{a.parameter}: {_described(a)}" for a in plan.arguments]
         + (["Leading axes of the arguments are batch axes and broadcast."] if arrays and batch else []),
-        [f"Stable form: {r.formula}" for r in plan.rewrites],
+        [*(f"Stable form: {formula}" for formula in forms[0]), *rounded],
         list(stated),
         [line for note in q.notes for line in _wrapped(note)],
     ]
@@ -73,12 +75,26 @@ def _described(a: Argument) -> str:
 
 
 OWN = "where nothing underflows, with u = 2**-53, 2**-24, 2**-11 or 2**-8, half an ulp of 1 in the dtype"
-ROUNDED = "u = 2**-53, where nothing underflows; narrower dtypes are rounded once more"
+NARROW = "u = 2**-53; then they are rounded once"
 DOUBLE = "u = 2**-53, where nothing underflows"
 LIBRARY = f"{OWN}, as far as the library's functions are right to a unit"
 
 
-def accuracy(plan: Plan, unit: str = ROUNDED, corrected: bool = True, narrow: bool = False) -> list[str]:
+def stated_bounds(plans: tuple[Plan, ...], work: str) -> list[str]:
+    """The bounds of code that computes in the dtype `work` at least, "" for any; the last plan: of what is rounded."""
+    if work != "float64":
+        return accuracy(plans[0], OWN, narrow=True)
+    rounded = accuracy(plans[-1], NARROW, before="Narrower dtypes are computed in float64, off there by at most")
+    return accuracy(plans[0], DOUBLE) + rounded
+
+
+def accuracy(
+    plan: Plan,
+    unit: str = DOUBLE,
+    corrected: bool = True,
+    narrow: bool = False,
+    before: str = "Off by at most",
+) -> list[str]:
     """The stated bound of the plan's code in lines; none where the analysis does not cover it.
 
     `unit` says what u is and when it holds; `corrected` whether the code puts the rounding of exponents back,
@@ -95,4 +111,4 @@ def accuracy(plan: Plan, unit: str = ROUNDED, corrected: bool = True, narrow: bo
     shown = bound.spoken()
     if len(shown) > 300:
         shown = f"({bound.count}) u times the formula with the sizes of all terms added"
-    return _wrapped(f"Off by at most {shown}, {unit}.")
+    return _wrapped(f"{before} {shown}, {unit}.")

@@ -29,42 +29,61 @@ def _out(out, shape, dtype):
         raise ValueError(f"out: {out.dtype} of the shape {out.shape}, expected {dtype} of the shape {shape}")
     return out
 ''',
-    # 2**17 entries, half a megabyte in single precision: a few such arrays stay in a second-level cache.
+    # 2**17 entries are a megabyte in double precision: a few such arrays stay close to the processor. NumPy repeats a
+    # number for each entry of a row where its buffer holds several rows, which takes longer than the arithmetic.
     "_blocks": '''
-def _blocks(size, arguments, results, wide=None):
+def _blocks(size, dtype, arguments, results, room=()):
     """Views of the arrays, each given with its number of own axes: some batch entries at a time, to stay in the cache.
 
-    `size` is that of the largest array for one entry. All at once where the batch is small or arguments broadcast. In
-    the place of views that are not `wide` there are copies that are; what is written to them is rounded to the results.
+    `size` is that of the largest array for one entry. In the place of narrower numbers there are copies in the dtype;
+    what is written to those of results is rounded to them. An argument with True behind it is copied for all of the
+    batch, to be written into; a result with True behind it is given as it is. `room` are the own shapes of more arrays
+    to write into.
     """
-    first, own = results[0]
-    batch = first.shape[: first.ndim - own]
-    count, rows = int(np.prod(batch)), max(1, 2**17 // size)
-    arrays = [a.copy() if any(np.may_share_memory(a, r) for r, _ in results) else a for a, _ in arguments]
-    arrays += [r for r, _ in results]
-    ranks = [rank for _, rank in (*arguments, *results)]
-    spread = any(rank and a.shape[: a.ndim - rank] != batch for a, rank in zip(arrays, ranks))
-    if count <= rows or spread or not all(r.flags.c_contiguous for r, _ in results):
-        steps = [slice(None)]
-    else:
-        steps = [slice(low, low + rows) for low in range(0, count, rows)]
-        for place, rank in enumerate(ranks):
-            if arrays[place].ndim > 0 or rank:
-                whole = arrays[place]
-                if whole.shape[: whole.ndim - rank] != batch:  # of a scalar
-                    whole = np.broadcast_to(whole, batch)
-                arrays[place] = whole.reshape(count, *whole.shape[whole.ndim - rank :])
-    for step in steps:
-        views = [a[step] if a.ndim > 0 else a for a in arrays]
-        if wide is None or first.dtype == wide:
-            yield views
-            continue
-        given, made = views[: len(arguments)], views[len(arguments) :]
-        given = [v.astype(wide) if v.dtype == first.dtype else v for v in given]
-        copies = [np.empty(v.shape, wide) for v in made]
-        yield given + copies
-        for view, copy in zip(made, copies):
-            view[...] = copy
+    first, own, *_ = results[0]
+    batch, left, widths = first.shape[: first.ndim - own], max(1, 2**17 // size), []
+    for length in batch[::-1]:
+        widths.insert(0, max(1, min(length, left)))
+        left //= widths[0]
+    apart = [a.copy() if any(np.may_share_memory(a, r) for r, *_ in results) else a for a, *_ in arguments]
+    held = {}
+
+    def part(array, own, key):
+        lengths = array.shape[: array.ndim - own]
+        places = zip(key[len(key) - len(lengths) :], lengths)
+        return array[(*(slice(None) if length == 1 else k for k, length in places), ...)]
+
+    def space(name, shape):
+        count = int(np.prod(shape))
+        if name not in held:
+            held[name] = np.empty(count, dtype)  # for the first block, the largest one
+        return held[name][:count].reshape(shape)
+
+    row = max([a.shape[-1] for a, k, *_ in (*arguments, *results) if k], default=0)
+    before = np.setbufsize(row // 16 * 16) if 256 <= row < 8192 else np.getbufsize()
+    try:
+        for place in np.ndindex(*(-(-length // width) for length, width in zip(batch, widths))):
+            key = [slice(p * width, p * width + width) for p, width in zip(place, widths)]
+            rounded = [part(r, k, key) for r, k, *_ in results]
+            lead = rounded[0].shape[: rounded[0].ndim - own]
+            views = []
+            for name, (array, (_, k, *written)) in enumerate(zip(apart, arguments)):
+                view = part(array, k, key)
+                if written or view.dtype == first.dtype != dtype:
+                    copy = space(name, (lead + view.shape[view.ndim - k :]) if written else view.shape)
+                    np.copyto(copy, view)
+                    view = copy
+                views.append(view)
+            made = [
+                view if view.dtype == dtype or plain else space(-1 - p, view.shape)
+                for p, (view, (_, _, *plain)) in enumerate(zip(rounded, results))
+            ]
+            yield (*views, *made, *(space((p,), lead + shape) for p, shape in enumerate(room)))
+            for view, copy in zip(rounded, made):
+                if view is not copy:
+                    view[...] = copy
+    finally:
+        np.setbufsize(before)
 ''',
     "_at_least": '''
 def _at_least(axis, size, least):
@@ -87,13 +106,11 @@ def _pick(array, index):
     return np.take_along_axis(array, index[..., None], axis=-1)[..., 0]
 ''',
     "_exp_difference": '''
-def _exp_difference(x, y, digits=True):
-    """exp(x - y), where digits count with the rounding of the difference put back: d + e is x - y exactly."""
+def _exp_difference(x, y, out=None):
+    """exp(x - y) with the rounding of the difference put back: d + e is x - y exactly."""
     if not np.any(y):
-        return np.exp(x)
-    d = np.asarray(x - y)
-    if not digits:
-        return np.exp(d, out=d)
+        return np.exp(x, out=out)
+    d = np.asarray(np.subtract(x, y, out=out))
     b = d - x
     e = np.asarray(d - b)
     np.subtract(x, e, out=e)
@@ -101,20 +118,25 @@ def _exp_difference(x, y, digits=True):
     e -= b
     np.exp(d, out=d)
     e *= d
-    e += d
-    np.copyto(e, d, where=e != e)  # infinite scores
-    return e
+    np.copyto(e, 0, where=e != e)  # infinite scores
+    d += e
+    return d
 ''',
     "_sum_of_others": '''
-def _sum_of_others(x, place, digits=True):
-    """The sum of numbers from 0 up along the last axis without the one at the place, where digits count rounded once.
+def _sum_of_others(x, place):
+    """The sum of numbers from 0 up along the last axis without the one at the place."""
+    x = np.array(x)
+    np.put_along_axis(x, np.broadcast_to(place, x.shape[:-1])[..., None], 0, axis=-1)
+    return np.sum(x, axis=-1)
+''',
+    "_exact_sum_of_others": '''
+def _exact_sum_of_others(x, place):
+    """The sum of numbers from 0 up along the last axis without the one at the place, rounded once.
 
     What is above a common unit adds up exactly, and what is below is too small to be rounded much.
     """
     x = np.array(x)
     np.put_along_axis(x, np.broadcast_to(place, x.shape[:-1])[..., None], 0, axis=-1)
-    if not digits:
-        return np.sum(x, axis=-1)
     most = np.frexp(np.max(x, axis=-1, keepdims=True))[1] + x.shape[-1].bit_length() + 1
     unit = np.ldexp(np.ones((), x.dtype), most)
     high = x + unit

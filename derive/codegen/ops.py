@@ -16,6 +16,7 @@ from derive.term import TRUE, Term, fn, rename_bound
 if TYPE_CHECKING:
     from derive.codegen.emit import Emitter
 
+EXP_DIFFERENCE = Function("_exp_difference({0}, {1})", "_exp_difference")
 WIDTH, NARROW = 84, 50  # of parts of a statement together, in a longer one
 Row = Callable[["Emitter", Term], Value]
 
@@ -105,19 +106,28 @@ def _joined(emitter: Emitter, values: list[Value]) -> tuple[list[Value], tuple[T
     letters = union(values, emitter.rank)
     kind = "number" if all(v.kind == "number" for v in values) else "array"
     emitter.spans.add(letters)
-    return emitter.fitted([aligned(v, letters) for v in values]), letters, kind
+    return emitter.fitted([aligned(emitter.alone(v), letters) for v in values]), letters, kind
+
+
+def _spread_so_far(values: list[Value]) -> list[bool]:
+    """For each of the values, whether it and those before it have the letters of all."""
+    every = {k for v in values for k in v.letters}
+    return [{k for v in values[: p + 1] for k in v.letters} == every for p in range(len(values))]
 
 
 def _add(emitter: Emitter, term: Term) -> Value:
     signs = ["-" if a.op == "neg" else "+" for a in term.args]
     values = [emitter.value(a.args[0] if a.op == "neg" else a) for a in term.args]
+    spread = _spread_so_far(values)
     values, letters, kind = _joined(emitter, values)
-    text = f"-{values[0].at(POWER)}" if signs[0] == "-" else values[0].at(ADD)
-    into = ""
-    for sign, value in zip(signs[1:], values[1:], strict=True):
-        into = f"np.{'add' if sign == '+' else 'subtract'}({text}, {value.text}"
-        text += f" {sign} {value.at(MUL)}"
-    return emitter.kept(Value(text, letters, ADD, kind, into))
+    whole = values[0]
+    if signs[0] == "-":
+        whole = Value(f"-{whole.at(POWER)}", letters, UNARY, kind, f"np.negative({whole.text}")
+    for sign, value, spans in zip(signs[1:], values[1:], spread, strict=False):
+        whole = emitter.alone(whole) if spans else whole
+        into = f"np.{'add' if sign == '+' else 'subtract'}({whole.text}, {value.text}"
+        whole = Value(f"{whole.at(ADD)} {sign} {value.at(MUL)}", letters, ADD, kind, into)
+    return emitter.kept(whole)
 
 
 def _neg(emitter: Emitter, term: Term) -> Value:
@@ -131,14 +141,21 @@ def _mul(emitter: Emitter, term: Term) -> Value:
 
 def product(emitter: Emitter, values: list[Value]) -> Value:
     """The product of the values, in the order given."""
+    spread = _spread_so_far(values)
     values, letters, kind = _joined(emitter, values)
-    texts = [values[0].at(MUL), *(v.at(UNARY) for v in values[1:])]
-    into = f"np.multiply({' * '.join(texts[:-1]) if len(texts) > 2 else values[0].text}, {values[-1].text}"
-    return emitter.kept(Value(" * ".join(texts), letters, MUL, kind, into))
+    whole = values[0]
+    for value, spans in zip(values[1:], spread, strict=False):
+        whole = emitter.alone(whole) if spans else whole
+        into = f"np.multiply({whole.text}, {value.text}"
+        whole = Value(f"{whole.at(MUL)} * {value.at(UNARY)}", letters, MUL, kind, into)
+    return emitter.kept(whole)
 
 
 def _div(emitter: Emitter, term: Term) -> Value:
-    (left, right), letters, kind = _joined(emitter, [emitter.value(a) for a in term.args])
+    left, right = [emitter.value(a) for a in term.args]
+    if emitter.reciprocal and set(right.letters) < set(left.letters) and right.kind == "array":
+        return product(emitter, [left, Value(f"1 / {right.at(UNARY)}", right.letters, MUL)])
+    (left, right), letters, kind = _joined(emitter, [left, right])
     if kind == "number" and term.args[1].op not in ("num", "size"):  # Python raises where NumPy gives inf or nan
         return Value(emitter.written("divide", left.text, right.text), kind=kind)
     into = f"np.divide({left.text}, {right.text}"
@@ -178,8 +195,7 @@ def _fn(emitter: Emitter, term: Term) -> Value:
         and (pair := exact_difference(term.args[0], emitter.context.definitions))
     ):
         emitter.guard()  # a score of -inf
-        text = f"_exp_difference({{0}}, {{1}}{emitter.digits()})"
-        return _call(emitter, Function(text, "_exp_difference"), [emitter.value(a) for a in pair])
+        return _call(emitter, EXP_DIFFERENCE, [emitter.value(a) for a in pair])
     return _call(emitter, row, [emitter.value(a) for a in term.args])
 
 
@@ -192,7 +208,7 @@ def _call(emitter: Emitter, row: Function, values: list[Value]) -> Value:
         return emitter.kept(Value(emitter.written("item", text), letters, ATOM, kind))
     operands = [emitter.written("operand", v.text) if v.kind == "number" else v.text for v in values]
     text = text.format(*operands)
-    into = text.removesuffix(")") if not row.helper else ""
+    into = text.removesuffix(")") if not row.helper or row is EXP_DIFFERENCE else ""
     return emitter.kept(Value(text, letters, ATOM, kind, into))
 
 
@@ -202,8 +218,8 @@ def _delta(emitter: Emitter, term: Term) -> Value:
     if left is right:
         return Value("1", kind="number")
     if all(loose):
-        text = emitter.written("eye", emitter.size_name(left.value[1]))
-        return emitter.kept(Value(text, (left, right)))
+        value = Value(emitter.written("eye", emitter.size_name(left.value[1])), (left, right))
+        return emitter.named(value, "eye") if emitter.large else emitter.kept(value)
     equal = _compared(emitter, "==", emitter.place(left), emitter.place(right))
     return emitter.cast(equal)
 
@@ -275,7 +291,22 @@ def _sum(emitter: Emitter, term: Term) -> Value:
         return others
     if factors_of(body, term.bound, condition):
         return summed_product(emitter, term)
+    if dot := _dot(emitter, term):
+        return dot
     return _reduced(emitter, term, "sum", "0", _times_size)
+
+
+def _dot(emitter: Emitter, term: Term) -> Value | None:
+    """A sum of products over the last axis of all factors, as one call that keeps no product; else None."""
+    body, condition = term.args
+    if not emitter.dialect.dot or body.op != "mul" or condition is not TRUE or len(term.bound) != 1:
+        return None
+    *first, last = [emitter.value(a) for a in body.args]
+    left = product(emitter, first) if len(first) > 1 else first[0]
+    if left.kind != "array" or last.kind != "array" or left.letters != last.letters or term.bound != left.letters[-1:]:
+        return None
+    left, last = emitter.fitted([emitter.alone(left), emitter.alone(last)])
+    return emitter.kept(Value(emitter.written("dot", left.text, last.text), left.letters[:-1]))
 
 
 def _prod(emitter: Emitter, term: Term) -> Value:
@@ -283,6 +314,8 @@ def _prod(emitter: Emitter, term: Term) -> Value:
 
 
 def _max(emitter: Emitter, term: Term) -> Value:
+    if entry := emitter.largest(term):
+        return emitter.value(entry)
     return _reduced(emitter, apart(emitter, term), "max", "-np.inf", lambda emitter, value, letter: value)
 
 
@@ -316,7 +349,7 @@ def masked(emitter: Emitter, value: Value, condition: Term, neutral: str) -> Val
 def _sum_of_others(emitter: Emitter, term: Term) -> Value | None:
     """A sum of exponentials without the largest one, None where it is something else."""
     body, condition = term.args
-    if body.op != "fn" or body.value != "exp" or len(term.bound) != 1 or not emitter.corrected:
+    if body.op != "fn" or body.value != "exp" or len(term.bound) != 1 or not emitter.dialect.in_place:
         return None
     if condition.op != "cmp" or condition.value != "!=" or condition.args[1].op != "argmax":
         return None
@@ -327,9 +360,9 @@ def _sum_of_others(emitter: Emitter, term: Term) -> Value | None:
     last = transposed(value, (*rest, *term.bound))
     # A quotient does not need the last digit of the sum under it; a logarithm does, and there the shift is the maximum.
     pair = exact_difference(body.args[0], emitter.context.definitions)
-    digits = ", False" if pair and pair[1].op == "where" else emitter.digits()
-    parts = f"{last.text}, {aligned(place, rest).text}{digits}"
-    return emitter.kept(Value(f"{emitter.helper('_sum_of_others')}({parts})", rest))
+    exactly = emitter.corrected and not (pair and pair[1].op == "where")
+    helper = emitter.helper("_exact_sum_of_others" if exactly else "_sum_of_others")
+    return emitter.kept(Value(f"{helper}({last.text}, {aligned(place, rest).text})", rest))
 
 
 def _reduced(
@@ -355,6 +388,7 @@ def reduced(
     axes = sorted((p - rank for p, k in enumerate(value.letters) if k in bound), reverse=True)
     if not axes:
         return value
+    value = emitter.alone(value)
     rest = tuple(k for k in value.letters if k not in bound)
     row = emitter.dialect.reductions[method]
     if method in emitter.dialect.one_axis:

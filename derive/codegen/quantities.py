@@ -14,13 +14,13 @@ from derive.language.theory import Claim, Theorem, Theory
 from derive.term import NONLOCAL, TRUE, Term, alike, defined, diff, fresh, make, mul, over, substitute, subterms, var
 
 
-def compile_quantity(theory: Theory, name: str, stable: bool | str = True, wide: bool = True) -> Compiled:
+def compile_quantity(theory: Theory, name: str, stable: bool | str = True, wide: bool | None = None) -> Compiled:
     """The named quantity as a vectorised NumPy function.
 
     A definition (of the file, imported, or `theorem.name` of a theorem), or a theorem, of which the right side of its
     last equation is compiled (the last whose right side is free of derivatives and means, if there is one).
     `stable=False` keeps to what is written, without shift by the maximum and the like; a name of one of `forms` takes
-    that form. `wide=False` computes in the arguments' own dtype. Raises KeyError for an unknown name and CodegenError
+    that form. `wide` is that of `Quantity.compile`. Raises KeyError for an unknown name and CodegenError
     for what cannot be vectorised. Several names with commas between them give one function that returns them all.
     """
     return quantity(theory, name).compile(stable, wide)
@@ -31,7 +31,7 @@ def compile_side(theory: Theory, theorem: Theorem, claim: Claim, side: str = "ri
     return side_of(theory, theorem, claim, side).compile(stable)
 
 
-def vjp(theory: Theory, name: str, wrt: str, stable: bool | str = True, wide: bool = True) -> Compiled:
+def vjp(theory: Theory, name: str, wrt: str, stable: bool | str = True, wide: bool | None = None) -> Compiled:
     """The reverse mode of a definition by one variable: a function of the cotangent and the definition's variables.
 
     It is the right side of a theorem about sum(g[i] * diff(name[i], wrt[j]) for i in n), or, for a scalar, the

@@ -12,7 +12,7 @@ from flint import arb, ctx
 
 from derive.codegen import Compiled, Quantity
 from derive.codegen.bounds import Bound, bound_of
-from derive.codegen.forms import ACCURATE, narrowed
+from derive.codegen.forms import ACCURATE, Form, narrowed
 from derive.evidence.balls import Balls, Uncovered
 from derive.evidence.inputs import Inputs, plain
 from derive.evidence.measure import inputs_of
@@ -38,17 +38,18 @@ class Share:
         return self.most <= SLACK
 
 
-def share(q: Quantity, seed: int = 0, draws: int = 1, dtype: str = "float64") -> Share:
+def share(q: Quantity, seed: int = 0, draws: int = 1, dtype: str = "float64", written: Form = ACCURATE) -> Share:
     """How much of its stated bound the code uses, where nothing underflows, on so many inputs of each family.
 
-    In a narrower dtype than float64 it is the code that computes in that dtype. Raises NoBound and CodegenError.
+    It is code in the form `written`. In a narrower dtype than float64 it is the code that computes in that dtype.
+    Raises NoBound and CodegenError.
     """
     wide, form = dtype == "float64", FORMATS[dtype]
-    plan = q.plan(ACCURATE if wide else narrowed(ACCURATE))
-    bound, code = bound_of(plan, narrow=not wide), _watched(q, wide)
-    compiled = q.compile(ACCURATE, wide, brief=True)
+    plan = q.plan(written if wide else narrowed(written))
+    bound, code = bound_of(plan, narrow=not wide), _watched(q, wide, written)
+    compiled = q.compile(written, wide, brief=True)
     most, count, family = 0.0, 0, ""
-    for inputs in inputs_of(q, {ACCURATE.name: compiled}, form, seed):
+    for inputs in inputs_of(q, {written.name: compiled}, form, seed):
         computed = _results(code, compiled, inputs) if inputs.seed < draws else None
         if computed is None:
             continue
@@ -87,9 +88,9 @@ def _shares(q: Quantity, context: Any, bound: Bound, inputs: Inputs, computed: n
     return found
 
 
-def _watched(q: Quantity, wide: bool) -> Any:
+def _watched(q: Quantity, wide: bool, written: Form) -> Any:
     """The code, which raises FloatingPointError where something underflows."""
-    source = q.compile(ACCURATE, wide, brief=True).source.replace(
+    source = q.compile(written, wide, brief=True).source.replace(
         'errstate(all="ignore")', 'errstate(all="ignore", under="raise")'
     )
     space: dict[str, Any] = {}

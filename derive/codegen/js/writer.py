@@ -58,7 +58,7 @@ class Writer:
         head = self._head()
         name = parameter(q.name, set(self.names), RESERVED)
         arguments = ", ".join(a.parameter for a in self.plan.arguments)
-        about = heading(self.plan, batch=False, stated=accuracy(self.plan, DOUBLE, corrected=False))
+        about = heading((self.plan,), batch=False, stated=accuracy(self.plan, DOUBLE, corrected=False))
         function = f"{'export ' * module}function {name}({arguments}) {{"
         inside = [line for s in (*head, *self.lines, f"return {body};") for line in wrapped(s)]
         own = "\n".join([*commented(about), function, *inside, "}"])
