@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -148,12 +148,13 @@ def compiled_variants(q: Quantity) -> dict[str, Compiled]:
     """
     codes: dict[str, Compiled] = {}
     for form in FORMS:
-        code = q.compile(form, brief=True)
+        code = q.compile(replace(form, name="of one form"), brief=True)  # for every dtype
         if all(code.source != other.source for other in codes.values()):
             codes[form.name] = code
         elif form is ACCURATE and "mean" in codes:
             codes[form.name] = codes.pop("mean")  # nothing is centred in it
-    *others, _ = codes
+    *others, best = codes
+    codes[best] = q.compile(ACCURATE, brief=True)
     return codes | {name: q.compile(name, wide=False, brief=True) for name in others if name in BY_HAND}
 
 
