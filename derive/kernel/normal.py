@@ -44,9 +44,9 @@ from derive.term import ZERO as NOUGHT
 class Normal:
     """The normal form of terms under one set of facts.
 
-    `steady` is False under a derivative, where what holds at the point only
-    (a nonstrict fact, a variable equal to a value) must not be used. `loose` names variables whose declared kind is
-    not assumed. `tick` is called now and then and may raise to stop the work.
+    `steady` is False under a derivative, where what holds at the point only (a nonstrict fact, a variable equal to a
+    value) must not be used. `loose` names variables whose declared kind is not assumed. `tick` is called now and then
+    and may raise to stop the work.
     """
 
     def __init__(

@@ -34,36 +34,30 @@ if TYPE_CHECKING:
 def factors(nf: Normal, term: Term, exponent: Poly, out: list[tuple[Poly, Poly, Term]]) -> None:
     """The factors of a product, quotient or power with their exponents, read through names before expansion."""
     op, args = term.op, term.args
+    if op == "fn" and term.value == "sqrt":
+        op, args = "pow", (args[0], num("1/2"))
     whole = constant(exponent)
-    integral = whole is not None and whole.denominator == 1
     if op == "def":
         nf.factors(nf.unfold(term), exponent, out)
-    elif op == "mul" and integral:
-        for a in args:
-            nf.factors(a, exponent, out)
-    elif op == "neg" and integral:
-        out.append(({UNIT: -1}, exponent, MINUS_ONE))
-        nf.factors(args[0], exponent, out)
-    elif op == "div" and integral:
-        nf.factors(args[0], exponent, out)
-        nf.factors(args[1], scaled(exponent, -1), out)
-    elif op == "pow" and integral and (whole == 1 or _powers_join(nf, args[0], nf.poly(args[1]))):
-        nf.factors(args[0], nf.mul(nf.poly(args[1]), exponent), out)
-    elif op == "fn" and term.value == "sqrt" and integral and (whole == 1 or not sign(nf, args[0]) & NEG):
-        nf.factors(args[0], scaled(exponent, Fraction(1, 2)), out)
-    elif op == "pow" and integral or op == "fn" and term.value == "sqrt" and integral:
+    elif op not in ("mul", "neg", "div", "pow"):
         out.append((nf.poly(term), exponent, term))
-    elif op in ("mul", "div", "pow", "neg") or (op == "fn" and term.value == "sqrt"):
+    elif whole is None or whole.denominator != 1:
         inner: list[tuple[Poly, Poly, Term]] = []
         nf.factors(term, {UNIT: 1}, inner)
         out.extend(power_of_product(nf, inner, exponent))
-    else:
+    elif op == "mul":
+        for a in args:
+            nf.factors(a, exponent, out)
+    elif op == "neg":
+        out.append(({UNIT: -1}, exponent, MINUS_ONE))
+        nf.factors(args[0], exponent, out)
+    elif op == "div":
+        nf.factors(args[0], exponent, out)
+        nf.factors(args[1], scaled(exponent, -1), out)
+    elif whole == 1 or not sign(nf, args[0]) & NEG or exponents.integral(nf, nf.poly(args[1])):
+        nf.factors(args[0], nf.mul(nf.poly(args[1]), exponent), out)
+    else:  # (b^p)^k is not b^(p k) where b is negative, b^p is 0 and b^(p k) is not
         out.append((nf.poly(term), exponent, term))
-
-
-def _powers_join(nf: Normal, base: Term, exponent: Poly) -> bool:
-    """Whether (b^p)^k is b^(p k) for integers k: not so where b is negative, b^p is 0 and b^(p k) is not."""
-    return exponents.integral(nf, exponent) or not sign(nf, base) & NEG
 
 
 def power_of_product(
@@ -75,16 +69,15 @@ def power_of_product(
     for base, e, term in factors:
         (known if sign(nf, term) == POS or sign(nf, nf.term(base)) == POS else unknown).append((base, e, term))
     result = [(base, nf.mul(e, exponent), term) for base, e, term in known]
+    if len(unknown) == 1:
+        base, e, term = unknown[0]
+        k = constant(e)
+        if isinstance(k, int) and k > 0 and k % 2 == 0:
+            return [*result, (base, nf.mul(e, exponent), fn("abs", term))]
     rest: Poly = {UNIT: 1}
     for base, e, term in unknown:
         rest = nf.mul(rest, factor_power(nf, base, e, term))
-    if unknown:
-        even = len(unknown) == 1 and isinstance(constant(unknown[0][1]), int) and constant(unknown[0][1]) or 0
-        if even and even > 0 and even % 2 == 0:
-            result.append((unknown[0][0], nf.mul({UNIT: even}, exponent), fn("abs", unknown[0][2])))
-        else:
-            result.append((rest, exponent, nf.term(rest)))
-    return result
+    return [*result, (rest, exponent, nf.term(rest))] if unknown else result
 
 
 def factored(nf: Normal, term: Term) -> Poly:
