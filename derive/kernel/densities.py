@@ -60,14 +60,10 @@ def _by_degree(poly: Poly, z: Term) -> dict[int, Poly] | None:
     for mono, c in poly.items():
         degree = dict(mono).get(z, 0)
         rest = frozenset(p for p in mono if p[0] is not z)
-        if not isinstance(degree, int) or degree < 0 or any(z in sums.atoms_inside(t) for p in rest for t in _terms(p)):
+        if not isinstance(degree, int) or degree < 0 or any(z in sums.atoms_inside(a) for a, _ in rest):
             return None
         parts.setdefault(degree, {})[rest] = c
     return parts
-
-
-def _terms(pair: tuple[Term, object]) -> tuple[Term, ...]:
-    return tuple(t for t in pair if isinstance(t, Term))
 
 
 def _ends(nf: Normal, shape: Shape, low: Term | None = None, high: Term | None = None) -> list[Term | None] | None:

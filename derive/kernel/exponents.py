@@ -72,10 +72,8 @@ def integer_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
     if scale < 0:
         result = nf.mul(result, _integer_atom(nf, MINUS_ONE, exponent))
     for a, x in sorted(content, key=lambda p: key(p[0])):
-        if isinstance(x, int):
+        if isinstance(x, int) or sign(nf, a) == POS:
             result = nf.mul(result, _integer_atom(nf, a, scaled(exponent, x)))
-        elif sign(nf, a) == POS:
-            result = nf.mul(result, spread(nf, a, scaled(exponent, x)))
         else:
             result = nf.mul(result, opaque(nf, {frozenset({(a, x)}): 1}, exponent))
     return nf.mul(result, _integer_atom(nf, nf.term(rest), exponent)) if len(rest) > 1 else result
@@ -92,7 +90,7 @@ def _integer_atom(nf: Normal, a: Term, exponent: Poly) -> Poly:
     elif all(c > 0 and not nf.mono_sign(m, 1) & NEG for m, c in moving.items()):
         # Each part less its least value, so that a power of n and one of n - 1 are told by one atom.
         lows = {m: _least(nf, m) for m in moving}
-        parts = [(power(a, nf.term(_less(m, lows[m]))), c) for m, c in moving.items()]
+        parts = [(power(a, nf.term(add_to({m: 1}, {UNIT: 1}, -lows[m]))), c) for m, c in moving.items()]
         free += sum(c * lows[m] for m, c in moving.items())
     else:
         return opaque(nf, nf.poly(a), exponent)
@@ -102,10 +100,6 @@ def _integer_atom(nf: Normal, a: Term, exponent: Poly) -> Poly:
     for atom, c in parts:
         result = nf.mul(result, nf.finish(frozenset({(atom, small(c))})))
     return nf.mul(result, nf.power(nf.poly(a), {UNIT: free})) if free else result
-
-
-def _less(mono: Mono, low: int) -> Poly:
-    return add_to({mono: 1}, {UNIT: 1}, -low)
 
 
 def _least(nf: Normal, mono: Mono) -> int:

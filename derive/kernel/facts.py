@@ -255,8 +255,7 @@ def told(self: Normal, fact: Fact) -> Iterator[Fact]:
         yield Fact(fact.term, fact.signs, fact.letters - about, (), fact.source)
     if fact.term.op not in ("def", "mul", "div", "neg") or fact.signs & ZERO:
         return
-    parts: list[tuple[Poly, Poly, Term]] = []
-    self.factors(fact.term, {UNIT: 1}, parts)
+    parts = self.factors(fact.term, {UNIT: 1})
     judged = [(base, e, source, sign(self, source)) for base, e, source in parts if constant(base) is None]
     if len(judged) < 2:
         return

@@ -102,8 +102,7 @@ def _product(nf: Normal, mono: Mono) -> tuple[Poly, Mono] | None:
 
 def log(nf: Normal, term: Term) -> Poly:
     """The logarithm of a product as a sum of logarithms where each factor is positive, or there is one."""
-    parts: list[tuple[Poly, Poly, Term]] = []
-    nf.factors(term, {UNIT: 1}, parts)
+    parts = nf.factors(term, {UNIT: 1})
     total: Poly = {}
     for base, e, source in parts:
         signs = sign(nf, source) & sign(nf, nf.term(base))

@@ -31,41 +31,36 @@ if TYPE_CHECKING:
     from derive.kernel.normal import Normal
 
 
-def factors(nf: Normal, term: Term, exponent: Poly, out: list[tuple[Poly, Poly, Term]]) -> None:
+Factor = tuple[Poly, Poly, Term]  # base, exponent, and the base as it was written
+
+
+def factors(nf: Normal, term: Term, exponent: Poly) -> list[Factor]:
     """The factors of a product, quotient or power with their exponents, read through names before expansion."""
     op, args = term.op, term.args
     if op == "fn" and term.value == "sqrt":
         op, args = "pow", (args[0], num("1/2"))
     whole = constant(exponent)
     if op == "def":
-        nf.factors(nf.unfold(term), exponent, out)
-    elif op not in ("mul", "neg", "div", "pow"):
-        out.append((nf.poly(term), exponent, term))
-    elif whole is None or whole.denominator != 1:
-        inner: list[tuple[Poly, Poly, Term]] = []
-        nf.factors(term, {UNIT: 1}, inner)
-        out.extend(power_of_product(nf, inner, exponent))
-    elif op == "mul":
-        for a in args:
-            nf.factors(a, exponent, out)
-    elif op == "neg":
-        out.append(({UNIT: -1}, exponent, MINUS_ONE))
-        nf.factors(args[0], exponent, out)
-    elif op == "div":
-        nf.factors(args[0], exponent, out)
-        nf.factors(args[1], scaled(exponent, -1), out)
-    elif whole == 1 or not sign(nf, args[0]) & NEG or exponents.integral(nf, nf.poly(args[1])):
-        nf.factors(args[0], nf.mul(nf.poly(args[1]), exponent), out)
-    else:  # (b^p)^k is not b^(p k) where b is negative, b^p is 0 and b^(p k) is not
-        out.append((nf.poly(term), exponent, term))
+        return nf.factors(nf.unfold(term), exponent)
+    if op not in ("mul", "neg", "div", "pow"):
+        return [(nf.poly(term), exponent, term)]
+    if whole is None or whole.denominator != 1:
+        return power_of_product(nf, nf.factors(term, {UNIT: 1}), exponent)
+    if op == "mul":
+        return [f for a in args for f in nf.factors(a, exponent)]
+    if op == "neg":
+        return [({UNIT: -1}, exponent, MINUS_ONE), *nf.factors(args[0], exponent)]
+    if op == "div":
+        return [*nf.factors(args[0], exponent), *nf.factors(args[1], scaled(exponent, -1))]
+    if whole == 1 or not sign(nf, args[0]) & NEG or exponents.integral(nf, nf.poly(args[1])):
+        return nf.factors(args[0], nf.mul(nf.poly(args[1]), exponent))
+    return [(nf.poly(term), exponent, term)]  # (b^p)^k is not b^(p k) where b is negative, b^p is 0 and b^(p k) is not
 
 
-def power_of_product(
-    nf: Normal, factors: list[tuple[Poly, Poly, Term]], exponent: Poly
-) -> list[tuple[Poly, Poly, Term]]:
+def power_of_product(nf: Normal, factors: list[Factor], exponent: Poly) -> list[Factor]:
     """(a b)^e as a^e b^e where all but one factor are known to be positive; else the product stays whole."""
-    unknown: list[tuple[Poly, Poly, Term]] = []
-    known: list[tuple[Poly, Poly, Term]] = []
+    unknown: list[Factor] = []
+    known: list[Factor] = []
     for base, e, term in factors:
         (known if sign(nf, term) == POS or sign(nf, nf.term(base)) == POS else unknown).append((base, e, term))
     result = [(base, nf.mul(e, exponent), term) for base, e, term in known]
@@ -82,10 +77,8 @@ def power_of_product(
 
 def factored(nf: Normal, term: Term) -> Poly:
     """A product, quotient or power, read as a list of factors before anything is multiplied out."""
-    parts: list[tuple[Poly, Poly, Term]] = []
-    nf.factors(term, {UNIT: 1}, parts)
     result: Poly = {UNIT: 1}
-    for base, e, source in sorted(parts, key=lambda p: len(p[0])):
+    for base, e, source in sorted(nf.factors(term, {UNIT: 1}), key=lambda p: len(p[0])):
         if not result:
             return {}
         result = nf.mul(result, factor_power(nf, base, e, source))
@@ -98,10 +91,8 @@ def same_factors(nf: Normal, left: Term, right: Term) -> bool:
         return False
     lists = []
     for term in (left, right):
-        parts: list[tuple[Poly, Poly, Term]] = []
-        nf.factors(term, {UNIT: 1}, parts)
         scale, found = Fraction(1), Counter[tuple[frozenset[tuple[Mono, int | Fraction]], object]]()
-        for base, e, source in parts:
+        for base, e, source in nf.factors(term, {UNIT: 1}):
             k = constant(e)
             if not base or not isinstance(k, int) or (source.op == "fn" and source.value == "abs"):
                 return False
