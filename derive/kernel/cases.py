@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     from derive.kernel.normal import Normal
 
 
+def complement(indicator: Poly) -> Poly:
+    """1 where the indicator is 0, and 0 where it is 1."""
+    return add_to({UNIT: 1}, indicator, -1)
+
+
 def cases(nf: Normal, poly: Poly) -> Term | None:
     """An indicator, delta or bit on which the polynomial depends outside of other atoms; None if there are many."""
     found = {a for m in poly for a, _ in m if a.op in CASES or (a.op == "var" and nf.is_bit(a))}
@@ -68,7 +73,7 @@ def by_cases(nf: Normal, poly: Poly, f: Callable[[Normal, Poly], Poly]) -> Poly:
     test = TRUE if indices else atom.args[0]
     chosen = nf.poly(atom)
     total: Poly = {}
-    for value, indicator in ((1, chosen), (0, add_to({UNIT: 1}, chosen, -1))):
+    for value, indicator in ((1, chosen), (0, complement(chosen))):
         here = nf.under(test if value or indices else negation(test))
         if here is not None and indicator:
             part: Poly = {}
@@ -88,7 +93,7 @@ def branches(nf: Normal, term: Term) -> Poly:
         return nf.poly(then if value else other)
     yes, no = nf.under(condition), nf.under(negation(condition))
     total = nf.mul(chosen, yes.poly(then)) if yes else {}
-    return add_to(dict(total), nf.mul(add_to({UNIT: 1}, chosen, -1), no.poly(other)) if no else {})
+    return add_to(dict(total), nf.mul(complement(chosen), no.poly(other)) if no else {})
 
 
 def condition(nf: Normal, term: Term) -> Poly:
@@ -102,16 +107,16 @@ def condition(nf: Normal, term: Term) -> Poly:
         result: Poly = {UNIT: 1}
         for a in args:
             one = nf.condition(a)
-            result = nf.mul(result, one if op == "and" else add_to({UNIT: 1}, one, -1))
-        return result if op == "and" else add_to({UNIT: 1}, result, -1)
+            result = nf.mul(result, one if op == "and" else complement(one))
+        return result if op == "and" else complement(result)
     if op == "not":
-        return add_to({UNIT: 1}, nf.condition(args[0]), -1)
+        return complement(nf.condition(args[0]))
     if op == "holds":
-        return add_to({UNIT: 1}, nf.zero(nf.poly(args[0])), -1)
+        return complement(nf.zero(nf.poly(args[0])))
     if op in ("all", "any"):
         inner = where(both(args[1], args[0] if op == "any" else negation(args[0])), NOUGHT, ONE)
         none = nf.poly(over("prod", inner, *term.bound))
-        return none if op == "all" else add_to({UNIT: 1}, none, -1)
+        return none if op == "all" else complement(none)
     raise Rejected(f"{op} is not a condition")
 
 
@@ -121,7 +126,7 @@ def comparison(nf: Normal, term: Term) -> Poly:
     indices = nf.index_like(left, right)
     if relation in ("==", "!="):
         one = nf.delta(left, right) if indices else nf.zero(nf.poly(difference(term)))
-        return one if relation == "==" else add_to({UNIT: 1}, one, -1)
+        return one if relation == "==" else complement(one)
     if relation in ("<", "<="):
         left, right = right, left
     if indices:
@@ -160,7 +165,7 @@ def order(nf: Normal, i: Term, j: Term) -> Poly:
         return {UNIT: 1}
     if letter_key(i) < letter_key(j):
         return nf.atom(where(cmp("<", i, j), ONE, NOUGHT))
-    return add_to(add_to({UNIT: 1}, order(nf, j, i), -1), nf.delta(i, j), -1)
+    return add_to(complement(order(nf, j, i)), nf.delta(i, j), -1)
 
 
 Order = tuple[Term, Term, bool]  # i < j, or i <= j where the third is False
@@ -210,13 +215,13 @@ def positive(nf: Normal, u: Poly) -> Poly:
         return order(nf, pair[1], pair[0])
     u = bare(nf, u)
     if not signs & NEG:  # u >= 0
-        return add_to({UNIT: 1}, nf.zero(u), -1)
+        return complement(nf.zero(u))
     scale, content, rest = powers.parts(nf, u)
     if content or rest == {UNIT: 1}:
         return positive_product(nf, scale, content, rest)
     lead = threshold(u)
     if lead < 0:
-        return add_to(add_to({UNIT: 1}, nf.positive(scaled(u, -1)), -1), nf.zero(u), -1)
+        return add_to(complement(nf.positive(scaled(u, -1))), nf.zero(u), -1)
     return nf.atom(where(cmp(">", nf.term(scaled(u, Fraction(1) / lead)), NOUGHT), ONE, NOUGHT))
 
 
@@ -233,7 +238,7 @@ def positive_product(nf: Normal, scale: int | Fraction, content: Mono, rest: Pol
             up, down = nf.atom(where(cmp(">", whole, NOUGHT), ONE, NOUGHT)), {}
         elif len(factors) == 1 and e == 1:
             up = nf.atom(where(cmp(">", a, NOUGHT), ONE, NOUGHT))
-            down = add_to(add_to({UNIT: 1}, up, -1), nf.zero(base), -1) if scale < 0 else {}
+            down = add_to(complement(up), nf.zero(base), -1) if scale < 0 else {}
         else:
             up, down = nf.positive(base), nf.positive(scaled(base, -1))
             if e % 2 == 0:
@@ -270,8 +275,8 @@ def zero(nf: Normal, u: Poly) -> Poly:
     for a, inside in [*factors, *([(nf.term(rest), rest)] if len(rest) > 1 else [])]:
         if not nf.certain(a):
             one = nf.zero(inside) if inside else nf.atom(where(cmp("==", a, NOUGHT), ONE, NOUGHT))
-            none = nf.mul(none, add_to({UNIT: 1}, one, -1))
-    return add_to({UNIT: 1}, none, -1)
+            none = nf.mul(none, complement(one))
+    return complement(none)
 
 
 def bare(nf: Normal, u: Poly) -> Poly:
