@@ -18,8 +18,8 @@ from derive.engine.verdict import TheoryResult
 from derive.language import LanguageError, catalogue, load
 from derive.report import figures, plots
 from derive.report.document import document
-from derive.report.figures import Figure, wanted
-from derive.report.numbers import Evidence
+from derive.report.figures import Curve, Figure, Panel, wanted
+from derive.report.numbers import Evidence, gather
 from derive.report.render import render
 
 Derive = Callable[..., Run]
@@ -218,6 +218,59 @@ def test_drawing_within_a_page_brings_no_style_script_or_name_of_its_own(figure:
     assert {a or b for a, b in targets} == set(names)
     assert tree.attrib["role"] == "img"
     assert tree.attrib["aria-label"] == "seen — [U+202E]"
+
+
+def errors_figure() -> Figure:
+    """A figure with words in it."""
+    curves = (Curve("as written", (0.0, 1.0), (1.0, None)), Curve("SciPy", (0.0, 1.0), (2.0, 3.0)))
+    return Figure(
+        "errors", "errors", "Errors", (), "error in ulp", "", "log", "linear", (Panel("", curves),),
+        ("one entry", "wide range"), "", "", (), (),
+    )  # fmt: skip
+
+
+@needs_matplotlib
+def test_words_in_a_drawing_are_in_the_language_of_its_report() -> None:
+    english, chinese = (plots.drawn(errors_figure(), "svg", code).decode() for code in ("en", "zh"))
+    for words, own in (
+        ("error in ulp", "误差（ulp）"),
+        ("as written", "按原式"),
+        ("one entry", "单个分量"),
+        ("overflow", "溢出"),
+    ):
+        assert f">{words}<" in english and own not in english
+        assert f">{own}<" in chinese and words not in chinese
+    assert ">SciPy<" in chinese
+    assert not [c for c in chinese if ord(c) in plots._SIGNS], "what was measured instead is put back"
+    assert chinese.count("<text") == english.count("<text")
+    assert plots.drawn.__wrapped__(errors_figure(), "svg", "zh").decode() == chinese
+
+
+@needs_matplotlib
+def test_without_chinese_type_a_pdf_keeps_english_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    plots.drawn.cache_clear()
+    monkeypatch.setattr(plots, "_chinese_type", lambda: ())
+    assert plots.drawn(errors_figure(), "pdf", "zh") == plots.drawn(errors_figure(), "pdf")
+    plots.drawn.cache_clear()
+
+
+@needs_matplotlib
+def test_chinese_pdf_has_the_type_it_needs() -> None:
+    if not plots._chinese_type():
+        pytest.skip("no Chinese type is installed")
+    made = plots.drawn(errors_figure(), "pdf", "zh")
+    assert made != plots.drawn(errors_figure(), "pdf") and made == plots.drawn.__wrapped__(errors_figure(), "pdf", "zh")
+
+
+@needs_matplotlib
+def test_drawings_of_both_languages_lie_beside_each_other(tmp_path: Path) -> None:
+    made(tmp_path, CURVES)
+    result = check_theory(load(tmp_path / "mine.derive"))
+    shown = [document(result, gather(result), code) for code in ("en", "zh")]
+    assert [list(plots.drawings(s, "svg")) for s in shown] == [
+        ["figures/mine-slope.svg"],
+        ["figures/mine-slope.zh.svg"],
+    ]
 
 
 @needs_matplotlib

@@ -208,7 +208,7 @@ def test_without_either_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPat
 
 
 def test_chinese_without_type_for_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf, "_CHINESE_TYPE", ("No Such Type",))
+    monkeypatch.setattr(pdf, "CHINESE_TYPE", ("No Such Type",))
     with pytest.raises(MissingTool, match="fonts-noto-cjk"):
         by_typst(escape.typst("中文"))
     assert by_typst(escape.typst("English")).startswith(b"%PDF")

@@ -296,7 +296,7 @@ def _spread(item: Wanted, result: TheoryResult, _: Sequence[Measured], seed: int
     name = options["y"]
     panels = (
         Panel(name, _bands(x, table, sigma, options["deviation"])),
-        Panel(f"{name} over {options['deviation']}", _bands(x, table / sigma[:, None], sigma / sigma, "1")),
+        Panel(f"{name} / {options['deviation']}", _bands(x, table / sigma[:, None], sigma / sigma, "1")),
     )
     head = (options["axis"], *(f"{round(100 * q)} %" for q in _QUANTILES), f"{options['deviation']} (derived)")
     rows = tuple(

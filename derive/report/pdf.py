@@ -16,7 +16,7 @@ from derive.report.escape import is_chinese
 
 _PDF_SECONDS = 120
 # Families of type with Chinese characters, the best first.
-_CHINESE_TYPE = (
+CHINESE_TYPE = (
     "Noto Serif CJK SC", "Source Han Serif SC", "Noto Sans CJK SC", "Source Han Sans SC", "Songti SC", "SimSun",
     "AR PL SungtiL GB", "PingFang SC", "Microsoft YaHei", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
     "Droid Sans Fallback",
@@ -83,7 +83,7 @@ def by_pdflatex(tex: str, beside: Mapping[str, bytes] | None = None) -> bytes:
 
 def by_typst(typ: str, beside: Mapping[str, bytes] | None = None) -> bytes:
     """The Typst text typeset, with the type that comes with Typst but where it is Chinese."""
-    families = _CHINESE_TYPE if any(map(is_chinese, typ)) else ()
+    families = CHINESE_TYPE if any(map(is_chinese, typ)) else ()
     try:
         return _made(typ, "report.typ", beside, [[sys.executable, "-I", "-c", _TYPST, json.dumps(families)]])
     except subprocess.CalledProcessError as problem:

@@ -1,17 +1,26 @@
-"""Figures drawn by matplotlib: the same bytes each time, told apart without colour, in files and within pages."""
+"""Figures drawn by matplotlib: the same bytes each time, told apart without colour, in files and within pages.
+
+Words in SVG are text in the reader's own type. Chinese ones are measured by signs that are about as wide, which stand
+for them while the figure is laid out, so that the same is drawn whatever type a machine has. PDF needs the type itself.
+"""
 
 from __future__ import annotations
 
 import io
+import logging
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
 from xml.etree import ElementTree
 
 from derive.report.document import Document
-from derive.report.escape import visible
+from derive.report.escape import is_chinese, visible
 from derive.report.figures import Curve, Figure
+from derive.report.languages import file_name, language
+from derive.report.pdf import CHINESE_TYPE
 
 SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
@@ -21,9 +30,9 @@ _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2))
 _MARKS = "osD^vX"
 _INK = "#1b1d21"
 _POINTED = re.compile(r"(?<=url\(#)[\w.-]+")  # how one part of a drawing names another, besides a link
+_LATIN = "DejaVu Sans"  # comes with matplotlib
 _STYLE: dict[str, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
+    "font.sans-serif": [_LATIN],
     "font.size": 9.5,
     "text.parse_math": False,
     "text.color": _INK,
@@ -45,17 +54,67 @@ _STYLE: dict[str, Any] = {
 }
 
 
+_SIGNS = range(0x2600, 0x26B8)  # of that type, each about as wide as a Chinese character
+
+
 def can_draw() -> bool:
     """Whether matplotlib, of the optional extra `plots`, is there."""
     return find_spec("matplotlib") is not None
 
 
 @cache
-def drawn(figure: Figure, form: str) -> bytes:
-    """The figure as "svg" or "pdf"."""
+def drawn(figure: Figure, form: str, code: str = "en") -> bytes:
+    """The figure as "svg" or "pdf", its words in this language if there is type for them, else in English."""
+    told = language(code, str).told
+    shown = _told(figure, told)
+    chinese = {c for text in (*_texts(shown), told("overflow")) for c in text if is_chinese(c)}
+    if not chinese:
+        return _drawn(figure if code == "en" else shown, form, told, ())
+    if form == "pdf":
+        families = _chinese_type()
+        return _drawn(shown, form, told, families) if families else drawn(figure, form)
+    signs = dict(zip(sorted(map(ord, chinese)), _SIGNS, strict=False))
+    back = {sign: character for character, sign in signs.items()}
+    made = _drawn(_told(shown, lambda text: text.translate(signs)), form, lambda text: told(text).translate(signs), ())
+    return made.decode().translate(back).encode()
+
+
+def _told(figure: Figure, told: Callable[[str], str]) -> Figure:
+    """The figure with what `told` makes of its words."""
+    return replace(
+        figure,
+        x_label=told(figure.x_label),
+        y_label=told(figure.y_label),
+        categories=tuple(map(told, figure.categories)),
+        panels=tuple(
+            replace(p, title=told(p.title), curves=tuple(replace(c, label=told(c.label)) for c in p.curves))
+            for p in figure.panels
+        ),
+    )
+
+
+def _texts(figure: Figure) -> list[str]:
+    """The words that are drawn."""
+    panels = [text for p in figure.panels for text in (p.title, *(c.label for c in p.curves))]
+    return [figure.x_label, figure.y_label, *figure.categories, *panels]
+
+
+@cache
+def _chinese_type() -> tuple[str, ...]:
+    """The family of type with Chinese characters that matplotlib finds, if there is one."""
+    from matplotlib.font_manager import fontManager
+
+    there = {font.name for font in fontManager.ttflist}
+    return tuple(name for name in CHINESE_TYPE if name in there)[:1]
+
+
+def _drawn(figure: Figure, form: str, told: Callable[[str], str], families: tuple[str, ...]) -> bytes:
+    """The figure in the type that comes with matplotlib and, for what that lacks, in these families."""
     import matplotlib
 
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": figure.name}):
+    logging.getLogger("fontTools").setLevel(logging.ERROR)  # tables of a type that a PDF does not need
+    style = {**_STYLE, "font.family": ["sans-serif", *families], "svg.hashsalt": figure.name}
+    with matplotlib.rc_context(style):
         from matplotlib.backends.backend_pdf import FigureCanvasPdf
         from matplotlib.backends.backend_svg import FigureCanvasSVG
         from matplotlib.figure import Figure as Sheet
@@ -64,7 +123,7 @@ def drawn(figure: Figure, form: str) -> bytes:
         places = sheet.subplots(len(figure.panels), 1, squeeze=False)[:, 0]
         for place, panel in zip(places, figure.panels, strict=True):
             place.set_title(visible(panel.title))
-            _PAINTERS[figure.kind](place, figure, panel.curves)
+            _PAINTERS[figure.kind](place, figure, panel.curves, told)
             place.grid(True, color="#8a8f98", alpha=0.35, linewidth=0.6)
         handles, labels = places[0].get_legend_handles_labels()
         if len(labels) > 1:
@@ -81,14 +140,15 @@ def drawn(figure: Figure, form: str) -> bytes:
 
 def place_of(document: Document, figure: Figure, form: str) -> str:
     """Where the drawing lies, seen from the report."""
-    return f"figures/{document.name}-{figure.name}.{form}"
+    return f"figures/{file_name(f'{document.name}-{figure.name}', form, document.language)}"
 
 
 def drawings(document: Document, form: str) -> dict[str, bytes]:
     """The drawings of a document by their places; none where nothing can be drawn."""
     if not can_draw():
         return {}
-    return {place_of(document, figure, form): drawn(figure, form) for figure in document.evidence.figures}
+    code = document.language
+    return {place_of(document, figure, form): drawn(figure, form, code) for figure in document.evidence.figures}
 
 
 def _size(figure: Figure) -> tuple[float, float]:
@@ -98,7 +158,7 @@ def _size(figure: Figure) -> tuple[float, float]:
     return 5.2, 1.0 + 2.6 * len(figure.panels)
 
 
-def _paint_curves(place: Any, figure: Figure, curves: tuple[Curve, ...]) -> None:
+def _paint_curves(place: Any, figure: Figure, curves: tuple[Curve, ...], told: Callable[[str], str]) -> None:
     place.set_xscale(figure.x_scale)
     place.set_yscale(figure.y_scale)
     for k, curve in enumerate(curves):
@@ -117,7 +177,7 @@ def _paint_curves(place: Any, figure: Figure, curves: tuple[Curve, ...]) -> None
     _plain_ticks(place, figure.x_scale, figure.y_scale)
 
 
-def _paint_spread(place: Any, figure: Figure, curves: tuple[Curve, ...]) -> None:
+def _paint_spread(place: Any, figure: Figure, curves: tuple[Curve, ...], told: Callable[[str], str]) -> None:
     place.set_xscale("log", base=2)
     for k, curve in enumerate(curves):
         label = visible(curve.label)
@@ -136,7 +196,7 @@ def _paint_spread(place: Any, figure: Figure, curves: tuple[Curve, ...]) -> None
     place.set_xlabel(visible(figure.x_label))
 
 
-def _paint_errors(place: Any, figure: Figure, curves: tuple[Curve, ...]) -> None:
+def _paint_errors(place: Any, figure: Figure, curves: tuple[Curve, ...], told: Callable[[str], str]) -> None:
     values = [y for c in curves for y in c.y if y is not None]
     least, most = 0.1, max(10.0, *values) * 3
     overflow = most * 4
@@ -156,7 +216,7 @@ def _paint_errors(place: Any, figure: Figure, curves: tuple[Curve, ...]) -> None
     shown = decades[:: 1 + len(decades) // 7]
     ticks = [10.0**d for d in shown]
     words = ["≤ 0.1" if d == -1 else str(10**d) if d < 5 else f"1e{d}" for d in shown]
-    place.set_xticks([*ticks, overflow], [*words, "overflow"])
+    place.set_xticks([*ticks, overflow], [*words, told("overflow")])
     place.minorticks_off()
     place.set_xlabel(visible(figure.x_label))
 
@@ -177,13 +237,13 @@ def _plain_ticks(place: Any, x_scale: str, y_scale: str) -> None:
 # -- within a page ----------------------------------------------------------------------------------------------------
 
 
-def within(figure: Figure, identity: str, spoken: str) -> str:
+def within(figure: Figure, identity: str, spoken: str, code: str = "en") -> str:
     """The drawing as part of a page, with what is said to those who do not see it.
 
     It has no style sheet or attribute, which the page's policy refuses, the page's own ink, and no name that something
     else there has.
     """
-    root = ElementTree.fromstring(drawn(figure, "svg"))
+    root = ElementTree.fromstring(drawn(figure, "svg", code))
     used = {name for e in root.iter() for value in e.attrib.values() for name in _POINTED.findall(value)}
     used |= {e.attrib[_LINK].removeprefix("#") for e in root.iter() if _LINK in e.attrib}
     for parent in list(root.iter()):

@@ -315,7 +315,9 @@ def _drawing(document: Document, form: str) -> Callable[[Figure], Markup] | None
         return None
     if form == "html":
         words = language(document.language, str)
-        return lambda figure: Markup(plots.within(figure, f"figure-{figure.name}", _spoken(words, figure)))
+        return lambda figure: Markup(
+            plots.within(figure, f"figure-{figure.name}", _spoken(words, figure), document.language)
+        )
     suffix = "svg" if form == "md" else "pdf"
     if form == "typ":
         words = language(document.language, str)
