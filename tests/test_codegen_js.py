@@ -157,7 +157,7 @@ def test_bound_in_the_heading_is_kept(name: str, tmp_path: Path, monkeypatch: py
         ((answer,),) = run([(text, q.name, [values])], tmp_path)
         return np.asarray(answer, dtype=object).astype(float)
 
-    monkeypatch.setattr(bounded, "_watched", lambda q, wide: called)
+    monkeypatch.setattr(bounded, "_watched", lambda q, wide, written: called)
     monkeypatch.setattr(bounded, "bound_of", lambda plan, narrow: bound_of(plan, corrected=False))
     found = bounded.share(q)
     assert found.kept

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from derive.coq.record import Said  # at run time: what is kept is read back by the types of its fields
 from derive.engine.verdict import TheoryResult
 from derive.language.theory import Theory
 from derive.report import words
@@ -18,7 +19,6 @@ from derive.report.figures import Figure, figures
 
 if TYPE_CHECKING:
     from derive.codegen import Compiled
-    from derive.coq.record import Said
     from derive.evidence.measure import Measurement, Row
     from derive.sympy_bridge import Rederivation
 
