@@ -111,7 +111,7 @@ def sha256(text: str) -> str:
 def test_page_of_the_catalogue_is_one_small_file_that_needs_nothing(name: str, engine: bool) -> None:
     page = page_of(name, engine)
     assert_self_contained(page)
-    assert len(page.encode()) < 540_000  # numbers and code come on top
+    assert len(page.encode()) < 550_000  # numbers and code come on top, of 600,000 in all
 
 
 @pytest.mark.parametrize("engine", [True, False])
