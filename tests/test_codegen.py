@@ -518,3 +518,15 @@ def test_special_functions_are_accurate(name: str, bound: float) -> None:
         for value, argument in zip(values, x, strict=True):
             true = exactly(mpmath.mpf(float(argument)))
             assert abs(mpmath.mpf(float(value)) - true) <= bound * np.spacing(abs(float(true))) + 1e-308
+
+
+def test_long_statement_is_broken_as_the_formatter_does() -> None:
+    from derive.codegen.writer import _broken
+
+    names = ", ".join(f"np.add(first, number_{k})" for k in range(6))
+    assert _broken("    t = np.subtract(z, p)") == ["    t = np.subtract(z, p)"]
+    assert _broken(f"    t = f(z)[{names}]") == [f"    t = f(z)[{names}]"], "it does not end in a call"
+    wide = "x" * 100
+    assert _broken(f"    t = np.subtract({wide}, y)") == ["    t = np.subtract(", f"        {wide}, y", "    )"]
+    long = _broken(f"    t = np.where({names})")
+    assert long == ["    t = np.where(", *(f"        np.add(first, number_{k})," for k in range(6)), "    )"]

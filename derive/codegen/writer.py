@@ -64,7 +64,8 @@ class Writer:
         out = [f"{self.out}=None"] if self.blocked else []
         signature = f"def {self.quantity.name}({', '.join(parameters + out)}):"
         statements = self._in_library([*self._head(body), *body])
-        function = "\n".join([signature, *_indented([*docstring(text), *statements])])
+        inside = [part for line in _indented(statements) for part in _broken(line)]
+        function = "\n".join([signature, *_indented(docstring(text)), *inside])
         helpers = sorted(self.emitter.helpers.items())
         snippets = self._in_library([self.dialect.snippets[key].strip().replace(key, own) for key, own in helpers])
         code = "\n".join([*snippets, *statements])
@@ -289,6 +290,31 @@ def docstring(text: list[str]) -> list[str]:
 
 def _escaped(line: str) -> str:
     return printable(line).replace('"', '\\"')
+
+
+LINE = 120  # characters
+
+
+def _broken(line: str) -> list[str]:
+    """A statement that ends in a call, with its arguments on lines of their own where it is too long for one."""
+    start = line.find("(")
+    ends = [p for p in range(start, len(line)) if line.count("(", start, p + 1) == line.count(")", start, p + 1)]
+    if len(line) <= LINE or not ends or ends[0] != len(line) - 1:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()))
+    arguments = line[start + 1 : -1]
+    inner = [f"{indent}    {arguments}"]
+    if len(inner[0]) > LINE:
+        cuts = [-1]
+        cuts += [p for p, c in enumerate(arguments) if c == "," and _depth(arguments[:p]) == 0]
+        parts = [arguments[a + 1 : b].strip() for a, b in zip(cuts, [*cuts[1:], None], strict=True)]
+        inner = [f"{indent}    {part}," for part in parts]
+    return [line[: start + 1], *inner, f"{indent})"]
+
+
+def _depth(text: str) -> int:
+    """How many brackets are open at the end of the text."""
+    return sum(text.count(c) for c in "([{") - sum(text.count(c) for c in ")]}")
 
 
 def _indented(lines: list[str]) -> list[str]:

@@ -120,7 +120,7 @@ def inverted(
 
 def open_mono(nf: Normal, mono: Mono, c: int | Fraction, prefix: str = "") -> Opened:
     """The monomial with its positive sums opened. With a prefix, the new letters are pattern letters."""
-    factors = list(mono)
+    factors = sorted(mono, key=lambda p: key(p[0]))  # the letters are numbered in the order of the sums
     bound: frozenset[Term] = frozenset()
     while True:
         found = next(((a, e) for a, e in factors if a.op == "sum" and isinstance(e, int) and e > 0), None)
