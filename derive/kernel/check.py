@@ -272,7 +272,7 @@ def letters_in(step: Step) -> frozenset[Term]:
     for use in step.uses:
         places = (place for _, place in use.letters)
         own = (t for t in (use.multiplier, use.value) if t is not None)
-        bound = {*use.over, *(k for k, _ in use.letters if use.value is not None)}
+        bound = {*use.over, *(k for k, _ in use.letters if use.kind == "telescoping")}
         found |= frozenset().union(*(t.letters for t in (*places, *own))) - bound
     return found
 
