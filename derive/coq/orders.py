@@ -110,11 +110,9 @@ class Order:
             return self.extremum(line)
         if line.rule == "case_distinction":
             return self.cases(here, line, letters)
-        if line.rule == "lemma":
-            call, says = self.prover.lemma(line.uses[0].number, dict(line.uses[0].letters))
+        if line.rule in ("lemma", "telescoping"):
+            call, says = self.prover.used(line.uses[0])
             return f"assert (C := {call}).\n{self.same(line, difference(says))}"
-        if line.rule == "telescoping":
-            raise NotExported("a sum that telescopes")
         return self.row(here, line, letters)
 
     def same(self, line: Line, other: Term) -> str:

@@ -12,11 +12,11 @@ from math import inf
 
 from derive.engine.fold import folded, names, written
 from derive.kernel import moments
-from derive.kernel.check import Ground, telescoped
+from derive.kernel.check import Ground, instance
 from derive.kernel.derivative import SLOPES, depends
 from derive.kernel.normal import Normal
 from derive.kernel.poly import add_to
-from derive.kernel.proof import Proof, Rejected, Step, Use
+from derive.kernel.proof import Account, Proof, Rejected, Step, Use
 from derive.kernel.rules import RULES, instantiate, match
 from derive.term import (
     ONE,
@@ -532,7 +532,7 @@ def put_in(d: Derivation, right: Term, uses: tuple[Use, ...]) -> None:
     rest = dict(nf.poly(right))
     parts: list[tuple[Use, Term, Term, Term]] = []
     for use in uses:
-        left, side = sides(d, use)
+        left, side = instance(d.ground, Account(), use)
         multiplier = folded(nf, use.multiplier if use.multiplier is not None else ONE)
         whole = over("sum", mul(use.multiplier or ONE, side), *use.over)
         add_to(rest, nf.poly(whole), -1)
@@ -554,14 +554,3 @@ def put_in(d: Derivation, right: Term, uses: tuple[Use, ...]) -> None:
         if place is None:
             raise TooLong
         d.step(use.kind, place, side, uses=(replace(use, multiplier=None),))
-
-
-def sides(d: Derivation, use: Use) -> tuple[Term, Term]:
-    if use.kind == "telescoping":
-        return telescoped(d.ground, use)
-    if use.kind == "hypothesis":
-        left, right = d.ground.equations[use.number]
-    else:
-        left, right = d.ground.context.lemmas[use.number].condition.args
-    mapping = dict(use.letters)
-    return substitute(left, mapping), substitute(right, mapping)

@@ -531,9 +531,8 @@ def _known(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
     """One side of a hypothesis or lemma replaced by the other."""
     if place.local:
         raise Rejected("a hypothesis holds at the point, not under a derivative, limit or mean")
-    if len(step.uses) != 1 or step.uses[0].multiplier is not None or step.uses[0].over:
-        raise Rejected("the step must name one equation, as it stands")
-    left, right = instance(place.ground, place.account, step.uses[0])
+    use = order.sole(step.uses, "the step must name one equation")
+    left, right = instance(place.ground, place.account, use)
     if step.reverse:
         left, right = right, left
     if not (alike(old, left) and alike(new, right)):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from derive.kernel import domain
 from derive.kernel.normal import Normal
 from derive.kernel.poly import UNIT, Poly, add_to
-from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected
+from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected, Use
 from derive.kernel.rules import instantiate, meta
 from derive.kernel.signs import (
     FLIP,
@@ -341,14 +341,20 @@ def _cases(board: Board, here: Normal, line: Line, term: Term, letters: frozense
     return signs
 
 
+def sole(uses: tuple[Use, ...], who: str) -> Use:
+    """The one equation or claim that is named, neither multiplied nor summed over."""
+    if len(uses) != 1 or uses[0].multiplier is not None or uses[0].over:
+        raise Rejected(f"{who}, as it stands")
+    return uses[0]
+
+
 def _lemma(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
     """An earlier claim at the letters given, where its hypotheses are met and its left side is defined."""
     from derive.kernel.check import lemma_at
 
-    if len(line.uses) != 1 or line.uses[0].multiplier is not None or line.uses[0].over:
-        raise Rejected("the line must name one lemma, as it stands")
-    board.placed(here, dict(line.uses[0].letters), letters)
-    condition = lemma_at(board.ground, board.account, line.uses[0], here)
+    use = sole(line.uses, "the line must name one lemma")
+    board.placed(here, dict(use.letters), letters)
+    condition = lemma_at(board.ground, board.account, use, here)
     if not condition.letters <= letters or not here.equal(term, difference(condition)):
         raise Rejected("this is not what the lemma says")
     return RELATION[condition.value]
@@ -358,9 +364,7 @@ def _telescoping(board: Board, here: Normal, line: Line, term: Term, letters: fr
     """What a sum that telescopes comes to, as an equation."""
     from derive.kernel.check import telescoped
 
-    if len(line.uses) != 1 or line.uses[0].multiplier is not None or line.uses[0].over:
-        raise Rejected("the line must name one sum, as it stands")
-    left, right = telescoped(board.ground, line.uses[0])
+    left, right = telescoped(board.ground, sole(line.uses, "the line must name one sum"))
     if not left.letters | right.letters <= letters or not here.equal(term, sub(left, right)):
         raise Rejected("this is not what the sum comes to")
     return ZERO
