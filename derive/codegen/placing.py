@@ -69,7 +69,7 @@ def placed(
     for place in range(len(lines)):
         name, m = at.get(place, ("", None))
         if m is not None and m.letters and tuple(sorted(m.axes)) in large:
-            alike = [x for x in _operands(m.into) if holds.get(x) == m.axes and last[x] == place]
+            alike = [x for x in operands(m.into) if holds.get(x) == m.axes and last[x] == place]
             if alike and m.into.startswith("np.") and not m.into.startswith("np.matmul("):
                 target, array = alike[0], array_of.pop(alike[0])
                 del holds[alike[0]]
@@ -98,7 +98,7 @@ def _last_uses(lines: Sequence[str], apart: frozenset[int]) -> dict[str, int]:
     return last
 
 
-def _operands(into: str) -> list[str]:
+def operands(into: str) -> list[str]:
     """The arguments of a call that lacks its end."""
     parts, depth = [""], 0
     for c in into.partition("(")[2]:

@@ -10,7 +10,7 @@ from derive.codegen.dialect import Dialect
 from derive.codegen.emit import Emitter
 from derive.codegen.heading import printable
 from derive.codegen.ops import NARROW
-from derive.codegen.placing import Axes, Made, early, hoisted, placed, target_of, words
+from derive.codegen.placing import Axes, Made, early, hoisted, operands, placed, target_of, words
 from derive.codegen.value import CodegenError, Value, aligned
 from derive.language.printer import to_text
 from derive.term import Term, subterms
@@ -297,24 +297,25 @@ LINE = 120  # characters
 
 def _broken(line: str) -> list[str]:
     """A statement that ends in a call, with its arguments on lines of their own where it is too long for one."""
-    start = line.find("(")
-    ends = [p for p in range(start, len(line)) if line.count("(", start, p + 1) == line.count(")", start, p + 1)]
-    if len(line) <= LINE or not ends or ends[0] != len(line) - 1:
+    before, _, inside = line.partition("(")
+    call = inside.removesuffix(")")
+    if len(line) <= LINE or call == inside or not _is_closed(call):
         return [line]
     indent = " " * (len(line) - len(line.lstrip()))
-    arguments = line[start + 1 : -1]
-    inner = [f"{indent}    {arguments}"]
-    if len(inner[0]) > LINE:
-        cuts = [-1]
-        cuts += [p for p, c in enumerate(arguments) if c == "," and _depth(arguments[:p]) == 0]
-        parts = [arguments[a + 1 : b].strip() for a, b in zip(cuts, [*cuts[1:], None], strict=True)]
-        inner = [f"{indent}    {part}," for part in parts]
-    return [line[: start + 1], *inner, f"{indent})"]
+    if len(indent) + 4 + len(call) <= LINE:
+        return [f"{before}(", f"{indent}    {call}", f"{indent})"]
+    first, *parts, last = _spread(before, operands(line[:-1]), "")
+    return [first, *(indent + part for part in parts), indent + last]
 
 
-def _depth(text: str) -> int:
-    """How many brackets are open at the end of the text."""
-    return sum(text.count(c) for c in "([{") - sum(text.count(c) for c in ")]}")
+def _is_closed(text: str) -> bool:
+    """Whether every parenthesis that closes in the text was opened in it, and the other way round."""
+    depth = 0
+    for c in text:
+        depth += (c == "(") - (c == ")")
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 def _indented(lines: list[str]) -> list[str]:
