@@ -84,7 +84,7 @@ def from_claim(search: Search) -> None:
                     search.suggest(line)
             elif t.op == "fn" and t.value in STEEPEST:
                 mapping, letters = general(search, t)
-                search.slopes.append((t.value, substitute(t.args[0], mapping), letters))
+                search.slopes[t.value, substitute(t.args[0], mapping), letters] = None
         except Rejected:
             continue
 
@@ -110,19 +110,16 @@ def suggest(search: Search, goal: Goal) -> None:
 
 def _slopes(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
     """No function of the claim grows by more than its greatest slope, between its arguments and from 0."""
-    scope = goal.scope
-    found = list(dict.fromkeys(search.slopes))[:MAX_SLOPES]
+    found = list(search.slopes)[:MAX_SLOPES]
     for name, u, letters in found:
-        others = [(v, more) for f, v, more in found if f == name and v is not u] if not letters else []
-        for v, more in [*others, (NOUGHT, ())]:
-            for upper, lower in ((u, v), (v, u)):
-                for strict in (True, False):
-                    relation = POS if strict else POS | ZERO
-                    if not more and not sign(here, sub(upper, lower)) & ~relation:
-                        rule = f"strict_{name}_slope_bound" if strict else f"{name}_slope_bound"
-                        condition = instantiate(ROWS[rule].conclusion, {U.value: upper, V.value: lower})
-                        yield Line(condition, rule, (upper, lower), (), (), letters, scope.where)
-                        break
+        others = () if letters else [v for f, v, more in found if f == name and v is not u and not more]
+        # The other way round each two meet at the turn of the other one.
+        for upper, lower in (*((u, v) for v in others), (u, NOUGHT), (NOUGHT, u)):
+            signs = sign(here, sub(upper, lower))
+            if not signs & NEG:
+                rule = f"{name}_slope_bound" if signs & ZERO else f"strict_{name}_slope_bound"
+                condition = instantiate(ROWS[rule].conclusion, {U.value: upper, V.value: lower})
+                yield Line(condition, rule, (upper, lower), (), (), letters, goal.scope.where)
 
 
 # -- one atom --------------------------------------------------------------------------------------------------------

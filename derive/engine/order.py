@@ -73,7 +73,7 @@ class Search:
         self.names = 0
         self.suggested: set[object] = set()
         self.useful: list[int] = []  # the lines that were suggested, and not made on the way to another
-        self.slopes: list[tuple[str, Term, tuple[Term, ...]]] = []  # functions of the claim, at what
+        self.slopes: dict[tuple[str, Term, tuple[Term, ...]], None] = {}  # functions of the claim, at what
         self.started = False
         self._sampler: Sampler | None = None
 

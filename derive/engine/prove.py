@@ -151,18 +151,18 @@ def apart(ground: Ground) -> tuple[Term, Term] | None:
     return (sides[0], sides[1]) if sides else None
 
 
-def known_sum(ground: Ground, lemmas: bool = True) -> tuple[Use, ...] | None:
+def known_sum(ground: Ground, lemmas: bool) -> tuple[Use, ...] | None:
     """The uses of known equations that add up to left - right: none where it is 0 by itself, None if there are none."""
     nf = ground.full
     left, right = ground.claim.args
     gap = add_to(dict(nf.poly(left)), nf.poly(right), -1)
     if nf.is_zero(gap):
         return ()
-    found = telescope.close_gap(ground, gap)
+    found = None if lemmas else telescope.close_gap(ground, gap)  # lemmas are tried after it
     return found if found is not None else close_gap(nf, gap, equations(ground, lemmas))
 
 
-def equations(ground: Ground, lemmas: bool = True) -> list[Equation]:
+def equations(ground: Ground, lemmas: bool) -> list[Equation]:
     """The hypotheses and lemmas that are equations."""
     found = []
     fixed = ground.context.letters
