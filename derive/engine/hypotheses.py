@@ -8,18 +8,20 @@ search is best first on the size of the gap.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
 
 from derive.kernel.normal import Normal
-from derive.kernel.poly import UNIT, Mono, Poly, add_to, key, mono_key
+from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, key, mono_key
 from derive.kernel.proof import Rejected, Use
 from derive.kernel.sums import unused
 from derive.term import Term, add, index, make, mul, neg, num, over, power, substitute
 
 MAX_STATES = 250
+# A pattern, a term, and what the pattern's letters are so far: what they are then, None where the two do not match.
+Match = Callable[[Term, Term, dict[Term, Term]], dict[Term, Term] | None]
 
 
 @dataclass(frozen=True)
@@ -169,25 +171,6 @@ def placed(nf: Normal, equation: Equation, marked: dict[Term, Term], pattern: Op
         yield Use(equation.kind, equation.number, letters, multiplier, outside)
 
 
-def embeddings(
-    pattern: list[tuple[Term, object]], target: list[tuple[Term, object]], mapping: dict[Term, Term]
-) -> Iterator[tuple[dict[Term, Term], list[tuple[Term, object]]]]:
-    """Ways to find the pattern's factors among the target's, with what is left of the target."""
-    if not pattern:
-        yield mapping, target
-        return
-    (a, e), rest = pattern[0], pattern[1:]
-    for p, (b, f) in enumerate(target):
-        left = f - e
-        fits = left >= 0 if e > 0 else left <= 0
-        if not fits:
-            continue
-        extended = match_letters(a, b, mapping)
-        if extended is not None:
-            remaining = [*target[:p], *([(b, left)] if left else []), *target[p + 1 :]]
-            yield from embeddings(rest, remaining, extended)
-
-
 def match_letters(pattern: Term, term: Term, mapping: dict[Term, Term]) -> dict[Term, Term] | None:
     """The mapping extended so that the pattern's `?` letters give the term; None where it cannot be."""
     if pattern.op == "index" and pattern.value[0].startswith("?"):
@@ -221,3 +204,24 @@ def match_ordered(pattern: Term, term: Term, mapping: dict[Term, Term]) -> dict[
     for p, t in zip(pattern.args, term.args, strict=True):
         found = match_letters(p, t, found) if found is not None else None
     return found
+
+
+def embeddings(
+    pattern: Sequence[tuple[Term, Exponent]],
+    target: Sequence[tuple[Term, Exponent]],
+    mapping: dict[Term, Term],
+    match: Match = match_letters,
+) -> Iterator[tuple[dict[Term, Term], tuple[tuple[Term, Exponent], ...]]]:
+    """Ways to find the pattern's factors among the target's by `match`, letter by letter unless another one is given,
+    with what is left of the target."""
+    if not pattern:
+        yield mapping, tuple(target)
+        return
+    (a, e), rest = pattern[0], pattern[1:]
+    for p, (b, f) in enumerate(target):
+        left = f - e
+        fits = left >= 0 if e > 0 else left <= 0
+        extended = match(a, b, mapping) if fits else None
+        if extended is not None:
+            remaining = (*target[:p], *(((b, left),) if left else ()), *target[p + 1 :])
+            yield from embeddings(rest, remaining, extended, match)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
 
+from derive.engine.hypotheses import embeddings
 from derive.engine.lettering import spoken_part
 from derive.kernel.normal import Normal
 from derive.kernel.order import Board
@@ -154,7 +155,7 @@ def weighed(board: Board, here: Normal, part: Part, letters: frozenset[Term]) ->
 def _placed(
     k: Known, marked: dict[Term, Term], pattern: Opened, target: Opened, letters: frozenset[Term]
 ) -> Iterator[Part]:
-    for mapping, left in embeddings(pattern.factors, target.factors, {}):
+    for mapping, left in embeddings(pattern.factors, target.factors, {}, unified):
         bound = {mapping[b] for b in pattern.bound if b in mapping}
         if len(bound) < len(pattern.bound) or not bound <= set(target.bound):
             continue
@@ -180,23 +181,6 @@ def _completed(chosen: dict[Term, Term | None], pool: list[Term]) -> Iterator[di
     for letter in pool:
         if letter.value[1] == missing.value[1]:
             yield from _completed({**chosen, missing: letter}, pool)
-
-
-def embeddings(
-    pattern: Factors, target: Factors, mapping: dict[Term, Term]
-) -> Iterator[tuple[dict[Term, Term], Factors]]:
-    """Ways to find the pattern's factors among the target's, with what is left of the target."""
-    if not pattern:
-        yield mapping, target
-        return
-    (a, e), rest = pattern[0], pattern[1:]
-    for p, (b, f) in enumerate(target):
-        left = f - e
-        fits = left >= 0 if e > 0 else left <= 0
-        extended = unified(a, b, mapping) if fits else None
-        if extended is not None:
-            remaining = (*target[:p], *(((b, left),) if left else ()), *target[p + 1 :])
-            yield from embeddings(rest, remaining, extended)
 
 
 def unified(pattern: Term, term: Term, mapping: dict[Term, Term]) -> dict[Term, Term] | None:
