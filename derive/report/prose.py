@@ -200,23 +200,79 @@ _INLINE: dict[str, Callable[[str, int, int], _Found]] = {
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def markdown_line(parts: Sequence[Inline]) -> str:
-    """The parts as Markdown that GitHub shows, on one line."""
-    return "".join(_markdown_part(part) for part in parts)
+@dataclass(frozen=True)
+class _Writer:
+    """How a format writes the parts of a line: words, code, formulas, links by address and what they show, stress."""
+
+    words: Callable[[str], str]
+    code: Callable[[str], str]
+    formula: Callable[[Formula], str]
+    link: Callable[[str, str], str]
+    strong: str
+    emph: str
+
+    def line(self, parts: Sequence[Inline]) -> str:
+        """The parts on one line."""
+        return "".join(map(self._part, parts))
+
+    def _part(self, part: Inline) -> str:
+        if isinstance(part, Words):
+            return self.words(part.text)
+        if isinstance(part, Code):
+            return self.code(part.text)
+        if isinstance(part, Formula):
+            return self.formula(part)
+        inner = self.line(part.parts)
+        if part.address is not None:
+            return self.link(part.address, inner)
+        return (self.strong if part.strong else self.emph) % inner
 
 
-def _markdown_part(part: Inline) -> str:
-    if isinstance(part, Words):
-        return escape.markdown_inside(part.text)
-    if isinstance(part, Code):
-        return escape.markdown_code(part.text)
-    if isinstance(part, Formula):
-        return f"$`{part.latex}`$"
-    inner = markdown_line(part.parts)
-    if part.address is not None:
-        return f"[{inner}]({part.address})"
-    mark = "**" if part.strong else "*"
-    return f"{mark}{inner}{mark}"
+def _tex_link(address: str, inner: str) -> str:
+    address = re.sub(r"[%#&_]", r"\\\g<0>", address).replace("~", r"\string~")
+    return rf"\href{{{address}}}{{{inner}}}"
+
+
+_MARKDOWN = _Writer(
+    words=escape.markdown_inside,
+    code=escape.markdown_code,
+    formula=lambda part: f"$`{part.latex}`$",
+    link=lambda address, inner: f"[{inner}]({address})",
+    strong="**%s**",
+    emph="*%s*",
+)
+_TEX = _Writer(
+    words=escape.tex,
+    code=lambda text: escape.tex_code(escape.visible(text)),
+    formula=lambda part: rf"\({part.latex}\)",
+    link=_tex_link,
+    strong=r"\textbf{%s}",
+    emph=r"\emph{%s}",
+)
+_TYPST = _Writer(
+    words=escape.typst,
+    code=escape.typst_code,
+    formula=lambda part: f"${TYPST.write(part.math)}$",
+    link=lambda address, inner: f"#link({escape.typst_string(address)})[{inner}]",
+    strong="#strong[%s]",
+    emph="#emph[%s]",
+)
+markdown_line, tex_line, typst_line = _MARKDOWN.line, _TEX.line, _TYPST.line
+
+# What writes a formula on a page, given its LaTeX and whether it is displayed.
+_Math = Callable[[str, bool], str]
+
+
+def html_line(parts: Sequence[Inline], math: _Math) -> str:
+    """The parts as HTML within a line."""
+    return _Writer(
+        words=escape.html,
+        code=escape.html_code,
+        formula=lambda part: math(part.latex, False),
+        link=lambda address, inner: f'<a href="{escape.html(address)}" rel="noreferrer">{inner}</a>',
+        strong="<strong>%s</strong>",
+        emph="<em>%s</em>",
+    ).line(parts)
 
 
 def markdown(text: str) -> str:
@@ -239,25 +295,6 @@ def _markdown_block(block: Block) -> str:
     if block.kind == "heading":
         return f"**{line}**" if line else ""
     return {"bullet": "- ", "number": f"{block.text}. "}.get(block.kind, "") + line
-
-
-def tex_line(parts: Sequence[Inline]) -> str:
-    """The parts as LaTeX, on one line."""
-    return "".join(_tex_part(part) for part in parts)
-
-
-def _tex_part(part: Inline) -> str:
-    if isinstance(part, Words):
-        return escape.tex(part.text)
-    if isinstance(part, Code):
-        return escape.tex_code(escape.visible(part.text))
-    if isinstance(part, Formula):
-        return rf"\({part.latex}\)"
-    inner = tex_line(part.parts)
-    if part.address is not None:
-        address = re.sub(r"[%#&_]", r"\\\g<0>", part.address).replace("~", r"\string~")
-        return rf"\href{{{address}}}{{{inner}}}"
-    return rf"\textbf{{{inner}}}" if part.strong else rf"\emph{{{inner}}}"
 
 
 def tex(text: str) -> str:
@@ -289,24 +326,6 @@ def tex_listing(text: str) -> str:
     return "\\begin{listing}\n" + "\\\\\n".join(lines) + "\n\\end{listing}"
 
 
-def typst_line(parts: Sequence[Inline]) -> str:
-    """The parts as Typst, on one line."""
-    return "".join(_typst_part(part) for part in parts)
-
-
-def _typst_part(part: Inline) -> str:
-    if isinstance(part, Words):
-        return escape.typst(part.text)
-    if isinstance(part, Code):
-        return escape.typst_code(part.text)
-    if isinstance(part, Formula):
-        return f"${TYPST.write(part.math)}$"
-    inner = typst_line(part.parts)
-    if part.address is not None:
-        return f"#link({escape.typst_string(part.address)})[{inner}]"
-    return f"#strong[{inner}]" if part.strong else f"#emph[{inner}]"
-
-
 def typst(text: str) -> str:
     """A docstring as Typst."""
     return "\n\n".join(_typst_block(block) for block in blocks(text))
@@ -323,28 +342,6 @@ def _typst_block(block: Block) -> str:
     if block.kind == "number":
         return f"#enum.item({int(block.text)})[{line}]"
     return f"#list.item[{line}]" if block.kind == "bullet" else line
-
-
-# What writes a formula on a page, given its LaTeX and whether it is displayed.
-_Math = Callable[[str, bool], str]
-
-
-def html_line(parts: Sequence[Inline], math: _Math) -> str:
-    """The parts as HTML within a line."""
-    return "".join(_html_part(part, math) for part in parts)
-
-
-def _html_part(part: Inline, math: _Math) -> str:
-    if isinstance(part, Words):
-        return escape.html(part.text)
-    if isinstance(part, Code):
-        return escape.html_code(part.text)
-    if isinstance(part, Formula):
-        return math(part.latex, False)
-    inner = html_line(part.parts, math)
-    if part.address is not None:
-        return f'<a href="{escape.html(part.address)}" rel="noreferrer">{inner}</a>'
-    return f"<strong>{inner}</strong>" if part.strong else f"<em>{inner}</em>"
 
 
 _HTML_LISTS = {"bullet": "ul", "number": "ol"}
