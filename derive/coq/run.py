@@ -136,6 +136,16 @@ class Library:
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def read(self, text: str) -> Ran:
+        """Run coqc on an exported text. Raises RuntimeError where it holds what a proof may not."""
+        if found := FORBIDDEN.search(strip_comments(text)):
+            raise RuntimeError(f"the exported file holds {found[0]}")
+        with tempfile.NamedTemporaryFile(
+            "w", suffix=".v", prefix="Exported", dir=self.folder, delete=False, encoding="utf-8"
+        ) as file:
+            file.write(text)
+        return self.compile(Path(file.name))
+
     def compile(self, path: Path, limit: float = FILE_LIMIT) -> Ran:
         """Run coqc on a file in the folder; status 124 where the time was not enough."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -175,8 +185,6 @@ def check(exported: Export, library: Library) -> Outcome:
     """Have Coq check a theory's claims. A claim that it refuses is left out, and the others are tried again."""
     refused: list[Refused] = []
     seconds, kilobytes = 0.0, 0
-    with tempfile.NamedTemporaryFile(suffix=".v", prefix="Exported", dir=library.folder, delete=False) as file:
-        path = Path(file.name)
     everything = {(c.theorem, c.number) for c in exported.claims if c.reason is None}
     while True:
         skip = frozenset((r.theorem, r.number) for r in refused)
@@ -184,10 +192,7 @@ def check(exported: Export, library: Library) -> Outcome:
         if not left:
             return Outcome(exported.theory, frozenset(), tuple(refused), frozenset(), seconds, kilobytes)
         text = exported.text(skip)
-        if found := FORBIDDEN.search(strip_comments(text)):
-            raise RuntimeError(f"the exported file holds {found[0]}")
-        path.write_text(text, encoding="utf-8")
-        ran = library.compile(path)
+        ran = library.read(text)
         seconds += ran.seconds
         kilobytes = max(kilobytes, ran.kilobytes)
         if ran.status == 0:
@@ -202,12 +207,7 @@ def check(exported: Export, library: Library) -> Outcome:
 
 def accepts(text: str, library: Library) -> tuple[str | None, float]:
     """Why Coq does not accept a text, None where it does, and the seconds it took."""
-    if found := FORBIDDEN.search(strip_comments(text)):
-        raise RuntimeError(f"the exported file holds {found[0]}")
-    with tempfile.NamedTemporaryFile(suffix=".v", prefix="Rounding", dir=library.folder, delete=False) as file:
-        path = Path(file.name)
-    path.write_text(text, encoding="utf-8")
-    ran = library.compile(path)
+    ran = library.read(text)
     if ran.status:
         return _message(ran.errors, text, 0)[1] or f"coqc stopped ({ran.status})", ran.seconds
     foreign = axioms(ran.output) - ALLOWED
