@@ -13,12 +13,12 @@ from derive.coq import record
 from derive.engine.certify import certificate_of, claim_data
 from derive.engine.verdict import ORDER, ClaimResult, TheoremResult, TheoryResult
 from derive.kernel.context import Context, Declaration, Definition
-from derive.kernel.proof import Condition, Step, Use
+from derive.kernel.proof import Condition, Step
 from derive.language import catalogue
 from derive.language.loader import CATALOGUE
 from derive.language.theory import Theory
 from derive.report import counterexample, words
-from derive.report.lines import LineView, line_terms, line_views
+from derive.report.lines import LineView, line_terms, line_views, told_use
 from derive.report.notation import Notation, names_in, notation
 from derive.report.numbers import Again, Evidence
 from derive.term import TRUE, Term, defined, subterm, var
@@ -312,20 +312,9 @@ def _steps(
             place=place if step.path and not (folded is place and place.op == "def" and not place.args) else None,
             after=step.after,
             conditions=tuple(dict.fromkeys(c for c in met if c.condition is not TRUE)),
-            rests_on=tuple(dict.fromkeys(_used(use, context) for use in step.uses if step.rule != "telescoping")),
+            rests_on=tuple(dict.fromkeys(told_use(use, context) for use in step.uses if step.rule != "telescoping")),
         )
         before = step.after
-
-
-def _used(use: Use, context: Context) -> str:
-    if use.kind == "hypothesis":
-        return f"hypothesis {use.number + 1}"
-    if use.kind == "telescoping":
-        return "a sum that telescopes"
-    if 0 <= use.number < len(context.lemmas):
-        name = context.lemmas[use.number].name
-        return f"theorem {name}" if name.isidentifier() else name
-    return "an earlier theorem"
 
 
 def _account(result: TheoryResult) -> Account:

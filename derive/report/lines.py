@@ -93,6 +93,18 @@ def line_terms(line: LineView) -> Iterator[Term]:
         yield from chain.from_iterable(chain.from_iterable(r.at for r in summand.references))
 
 
+def told_use(use: Use, context: Context) -> str:
+    """What a use puts in, in words."""
+    if use.kind == "hypothesis":
+        return f"hypothesis {use.number + 1}"
+    if use.kind == "telescoping":
+        return "a sum that telescopes"
+    if 0 <= use.number < len(context.lemmas):
+        name = context.lemmas[use.number].name
+        return f"theorem {name}" if name.isidentifier() else name
+    return "an earlier theorem"
+
+
 def _repeats(line: Line, count: int) -> bool:
     """Whether the line says no more than the one before it."""
     unit = Part(ONE, (Cite(count - 2),))
@@ -155,10 +167,7 @@ class _Page:
         return Reference(told, tuple((k, v) for k, v in pairs if k is not v and _is_plain(k)))
 
     def lemma(self, use: Use, names: Mapping[Term, Term]) -> Reference:
-        known = self.context.lemmas
-        name = known[use.number].name if 0 <= use.number < len(known) else "an earlier theorem"
-        told = f"theorem {name}" if name.isidentifier() else name
-        return Reference(told, tuple((k, self.clean(v, names)) for k, v in use.letters))
+        return Reference(told_use(use, self.context), tuple((k, self.clean(v, names)) for k, v in use.letters))
 
     def named(self, letters: Iterable[Term], around: Mapping[Term, Term]) -> dict[Term, Term]:
         """Plain names for the letters, none of them in sight; those that are plain keep theirs where they can."""
