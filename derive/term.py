@@ -87,20 +87,20 @@ def make(op: str, args: Iterable[Term] = (), value: Any = None, bound: Iterable[
     if bound:
         outside, inside = scopes(op, args)
         letters = free(outside) | (free(inside) - frozenset(bound))
-    names = frozenset().union(*(a.names for a in args)) if args else frozenset()
+    names = frozenset().union(*[a.names for a in args])
     if op in ("var", "def", "at"):
         names |= {value}
     put(term, "letters", letters)
     put(term, "names", names)
-    put(term, "size", 1 + sum(a.size for a in args))
-    put(term, "depth", 1 + max((a.depth for a in args), default=0))
+    put(term, "size", 1 + sum([a.size for a in args]))
+    put(term, "depth", 1 + max([a.depth for a in args], default=0))
     put(term, "_alpha", None)
     return _pool.setdefault(key, term)
 
 
 def free(terms: Iterable[Term]) -> frozenset[Term]:
     """The letters that are free in any of the terms."""
-    return frozenset().union(*(t.letters for t in terms))
+    return frozenset().union(*[t.letters for t in terms])
 
 
 def scopes(op: str, args: tuple[Term, ...]) -> tuple[tuple[Term, ...], tuple[Term, ...]]:

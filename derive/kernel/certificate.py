@@ -20,7 +20,7 @@ from derive.kernel.context import Context, Declaration, Definition, Law, Lemma
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Cite, Condition, Line, Part, Proof, Rejected, Step, Use
 from derive.kernel.wellformed import laws_complete, well_formed
-from derive.term import BINDERS, TRUE, Term, alike, make, num
+from derive.term import BINDERS, TRUE, Term, alike, index, make, num
 
 FORMAT = "derive-certificate"
 VERSION = 2
@@ -96,10 +96,9 @@ def _number(text: str) -> Term:
 
 
 def letter(data: Any) -> Term:
-    name, axis = each(TEXT)(data) if len(LIST(data)) == 2 else (None, None)
-    if not name:
+    if len(LIST(data)) != 2 or not all(map(TEXT, data)):
         raise Rejected("a letter is a name and its axis")
-    return make("index", (), (name, axis))
+    return index(*data)
 
 
 def instance(data: Any) -> tuple[tuple[Term, Term], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from derive.kernel.proof import Rejected
@@ -30,12 +31,12 @@ _keys: dict[Term, tuple[str, str]] = {}
 
 
 def small(value: int | Fraction) -> int | Fraction:
-    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+    return value.numerator if type(value) is Fraction and value.denominator == 1 else value
 
 
 def add_to(total: Poly, poly: Poly, factor: int | Fraction = 1) -> Poly:
-    for mono, c in poly.items():
-        value = total.get(mono, 0) + c * factor
+    for mono, c in (poly if factor == 1 else scaled(poly, factor)).items():
+        value = total.get(mono, 0) + c
         if value:
             total[mono] = small(value)
         else:
@@ -78,6 +79,7 @@ def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=9).hexdigest() if len(text) > 40 else text
 
 
+@lru_cache(maxsize=1 << 16)
 def mono_key(mono: Mono) -> tuple[Any, ...]:
     parts = sorted((key(a), f"{float(e):+030.9f}") for a, e in mono)
     return tuple(blind for (blind, _), _ in parts), tuple(parts)
@@ -120,10 +122,7 @@ def components(mono: Mono, tags: Callable[[Term], frozenset[T]]) -> list[tuple[f
 def divides(small_mono: Mono, large: Mono) -> bool:
     """Whether the large monomial holds the small one, by exponents that are numbers."""
     table = dict(large)
-    for a, e in small_mono:
-        if table.get(a, 0) < e:
-            return False
-    return bool(small_mono)
+    return bool(small_mono) and all(table.get(a, 0) >= e for a, e in small_mono)
 
 
 def primes(value: Fraction) -> dict[int, int]:
