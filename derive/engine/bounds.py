@@ -82,6 +82,9 @@ def from_claim(search: Search) -> None:
             if t.op == "sum" and not sign(nf, t.args[0]) & NEG and t.args[1] is TRUE:
                 for line in _entries(search, nf, t):
                     search.suggest(line)
+            elif t.op == "max" and t.args[0].op == "fn" and t.args[0].value == "abs" and t.args[1] is TRUE:
+                for line in _squares(search, t):
+                    search.suggest(line)
             elif t.op == "fn" and t.value in STEEPEST:
                 mapping, letters = general(search, t)
                 search.slopes[t.value, substitute(t.args[0], mapping), letters] = None
@@ -177,6 +180,19 @@ def _entries(search: Search, here: Normal, t: Term) -> Iterator[Line]:
             part = Part(value, (), summed, both(cmp("!=", inner[k], one), cmp("!=", inner[k], two)))
             gap = sub(t, add(at_one, at_two))
             yield combination(gap, (part,), (*letters, one, two), cmp("!=", one, two))
+
+
+def _squares(search: Search, t: Term) -> Iterator[Line]:
+    """The square of the largest absolute value is at least that of each, whose normal form knows no absolute value."""
+    mapping, letters = general(search, t)
+    whole = substitute(t, mapping)
+    places = {k: search.letter(k.value[1]) for k in t.bound}
+    value, letters = substitute(whole.args[0], places), (*letters, *places.values())
+    number = search.add(Line(cmp(">=", whole, value), "extremum", (whole, *places.values()), (), (), letters))
+    if number is not None:
+        condition = cmp(">=", power(whole, TWO), power(value, TWO))
+        cites = (Cite(number, at(letters)), None, None)
+        yield Line(condition, "power_increasing", (whole, value, TWO), (), cites, letters)
 
 
 def _least(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:

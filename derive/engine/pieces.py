@@ -36,6 +36,7 @@ from derive.term import (
 Factors = tuple[tuple[Term, Exponent], ...]
 ONE_SIDED = frozenset({POS, POS | ZERO, ZERO})
 MAX_LETTERS = 4
+MAX_PLACES = 4  # of maxima, at which what is known is tried
 MAX_QUOTIENT = 12  # terms of a quotient
 SMALL = 4  # monomials of a goal for which squares with new cross terms are tried
 
@@ -117,13 +118,15 @@ def from_comparisons(
     """Known comparisons times multipliers of known sign, each meeting one of the monomials."""
     seen: set[object] = set()
     spread = [t for m in targets if (t := _opened(here, m, "!a"))]
+    places = {t for m in targets for a, _ in m for t in subterms(a) if t.op == "argmax" and t.letters <= letters}
+    pool = [*sorted(letters, key=key), *(sorted(places, key=key) if len(places) <= MAX_PLACES else ())]
     for k in known:
         marked = {letter: index(f"?{p}", letter.value[1]) for p, letter in enumerate(k.letters)}
         for lead in sorted(here.poly(substitute(k.fact.term, marked)), key=mono_key):
             pattern = _opened(here, lead, "?@")
             for target in spread if pattern else ():
                 assert pattern is not None
-                for part in _placed(k, marked, pattern, target, letters):
+                for part in _placed(k, marked, pattern, target, pool):
                     if part not in seen:
                         seen.add(part)
                         piece = weighed(board, here, part, letters)
@@ -152,9 +155,7 @@ def weighed(board: Board, here: Normal, part: Part, letters: frozenset[Term]) ->
     return Piece(part, poly, signs == POS, signs == ZERO) if signs in ONE_SIDED and poly else None
 
 
-def _placed(
-    k: Known, marked: dict[Term, Term], pattern: Opened, target: Opened, letters: frozenset[Term]
-) -> Iterator[Part]:
+def _placed(k: Known, marked: dict[Term, Term], pattern: Opened, target: Opened, pool: list[Term]) -> Iterator[Part]:
     for mapping, left in embeddings(pattern.factors, target.factors, {}, unified):
         bound = {mapping[b] for b in pattern.bound if b in mapping}
         if len(bound) < len(pattern.bound) or not bound <= set(target.bound):
@@ -165,7 +166,7 @@ def _placed(
         if any(v is not None and not bound.isdisjoint(v.letters) for v in chosen.values()):
             continue
         outside = tuple(b for b in target.bound if b not in bound)
-        for complete in _completed(chosen, [*sorted(letters, key=key), *outside]):
+        for complete in _completed(chosen, [*pool, *outside]):
             guards = [substitute(g, complete) for g in k.fact.guards]
             summed = both(*(g for g in guards if not g.letters.isdisjoint(outside)))
             cite = Cite(k.number, tuple(sorted(complete.items(), key=lambda p: key(p[0]))))
@@ -173,14 +174,20 @@ def _placed(
 
 
 def _completed(chosen: dict[Term, Term | None], pool: list[Term]) -> Iterator[dict[Term, Term]]:
-    """The mapping with the letters that no match gave taken from the pool."""
+    """The mapping with the letters that no match gave taken from the pool, which holds subscripts."""
     missing = next((k for k, v in chosen.items() if v is None), None)
     if missing is None:
         yield {k: v for k, v in chosen.items() if v is not None}
         return
-    for letter in pool:
-        if letter.value[1] == missing.value[1]:
-            yield from _completed({**chosen, missing: letter}, pool)
+    for subscript in pool:
+        if axis_of(subscript) == missing.value[1]:
+            yield from _completed({**chosen, missing: subscript}, pool)
+
+
+def axis_of(subscript: Term) -> str | None:
+    """The axis of a letter or of a place where a maximum is attained."""
+    place = subscript.bound[0] if subscript.op == "argmax" else subscript
+    return str(place.value[1]) if place.op == "index" else None
 
 
 def unified(pattern: Term, term: Term, mapping: dict[Term, Term]) -> dict[Term, Term] | None:
@@ -189,8 +196,7 @@ def unified(pattern: Term, term: Term, mapping: dict[Term, Term]) -> dict[Term, 
         old = mapping.get(pattern)
         if old is not None:
             return mapping if old is term else None
-        axis = term.value[1] if term.op == "index" else term.bound[0].value[1] if term.op == "argmax" else None
-        return {**mapping, pattern: term} if axis == pattern.value[1] else None
+        return {**mapping, pattern: term} if axis_of(term) == pattern.value[1] else None
     if pattern is term:
         return mapping
     shape = (pattern.op, pattern.value, pattern.bound, len(pattern.args))

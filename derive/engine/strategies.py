@@ -382,11 +382,15 @@ def by_roots(search: Search, goal: Goal) -> list[Part] | None:
     splits = [{m: poly[m] for m in roots if poly[m] < 0}, falling]
     splits.append({m: c for m, c in poly.items() if not (m in roots and c > 0)})
     squared = any(e == 2 for k in search.known() for m in here.poly(k.fact.term) for _, e in m)
+    ways = []
     for lower in splits if roots else [falling] if squared and len(poly) == 2 else []:
         upper = {m: c for m, c in poly.items() if m not in lower}
-        if not upper or not lower:
-            continue
-        u, v = here.term(upper), here.term(scaled(lower, -1))
+        if upper and lower:
+            ways.append((here.term(upper), here.term(scaled(lower, -1))))
+    risen = [a for a in goal.addends if a.op != "neg"]
+    if roots and 0 < len(risen) < len(goal.addends):  # an absolute value is one term as it was written only
+        ways.append((add(*risen), add(*(a.args[0] for a in goal.addends if a.op == "neg"))))
+    for u, v in ways:
         base = search.prove(u, False, goal.scope, goal.depth + 2)
         gap = sub(power(u, TWO), power(v, TWO))
         larger = None if base is None else search.prove(gap, goal.strict, goal.scope, goal.depth + 2)
