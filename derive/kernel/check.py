@@ -105,6 +105,11 @@ class Ground:
         if body.op == "cmp":
             self.learn(self.plain_to_see(body))
 
+    def free(self, letters: Iterable[Term]) -> bool:
+        """Whether these are letters of which nothing is known, so that what is shown of them holds for all."""
+        held = self.claim.letters | self.context.letters | self.full.guarded
+        return all(k.op == "index" and k not in held for k in letters)
+
     def normal(self, facts: Sequence[Fact]) -> Normal:
         if self.names is not None:
             return self.names.normal(facts, self.guards)
@@ -184,12 +189,11 @@ def restricts(condition: Term, context: Context) -> bool:
 
 def pure_index(condition: Term, context: Context) -> bool:
     """Whether a condition speaks of indices alone."""
-    kinds = {"index"}
     return (
         condition.op in ("cmp", "and", "or", "not")
         and all(
             t.op in ("index", "cmp", "and", "or", "not", "num")
-            or (t.op == "var" and t.value in context.declarations and context.declarations[t.value].kind in kinds)
+            or (t.op == "var" and t.value in context.declarations and context.declarations[t.value].kind == "index")
             for t in subterms(condition)
         )
         and any(t.op == "index" for t in subterms(condition))
@@ -216,12 +220,16 @@ def check(
 
 
 def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, names: Names | None) -> Account:
+    if context.example:
+        raise Rejected("an example is decided on its numbers")
     well_formed(proof.claim, context)
     laws_complete(context)
     ground = Ground(proof.claim, context, tick, names)
+    if any(moments.random_names(ground.plain, c) for c in (proof.claim, *context.hypotheses)):
+        raise Rejected("a random name outside of a mean")
     claim, account = ground.claim, Account()
     fixed = claim.letters | context.letters
-    borrowed = frozenset().union(*(g.letters for g in ground.guards)) - fixed
+    borrowed = ground.full.guarded - fixed
     if claim.op in ("and", "or", "not", "holds", "any", "true", "false"):
         order.judge_condition(ground, claim)
         note(account, "sign judgement")
@@ -351,8 +359,9 @@ def descend(ground: Ground, before: Term, step: Step) -> tuple[Normal, Term, Ter
             raise Rejected("a bound letter also stands outside of its binder")
         taken |= set(old.bound)
         inner: Normal | None = here
-        if old.op in ("diff", "limit", "at", "E", "Var", "Cov"):
+        if old.op in NONLOCAL:
             local = True
+            inner = here.averaged() if old.op in ("E", "Var", "Cov") else here
             if old.op == "diff":
                 inner = here.around(old.args[1].value)
             elif old.op == "limit" or (old.op == "at" and position == 0):
@@ -384,16 +393,12 @@ def side_condition(here: Normal, condition: tuple[object, ...], found: dict[str,
     return []
 
 
-def random_in(here: Normal, term: Term) -> frozenset[str]:
-    return frozenset(moments.random_names(here, here.opened(term)))
-
-
 SIDE_CONDITIONS: dict[str, tuple[Callable[..., bool], str]] = {
     "constant": (lambda nf, a, x: not depends(nf, a, x.value), "an expression taken as constant is none"),
     "free": (lambda nf, a, k: a.letters.isdisjoint(k), "a part taken out of a sum holds its bound letter"),
-    "certain": (lambda nf, a: not random_in(nf, a), "an expression taken as certain holds a random name"),
+    "certain": (lambda nf, a: not moments.random_names(nf, a), "an expression taken as certain holds a random name"),
     "independent": (
-        lambda nf, a, b: random_in(nf, a).isdisjoint(random_in(nf, b)),
+        lambda nf, a, b: moments.random_names(nf, a).isdisjoint(moments.random_names(nf, b)),
         "factors taken as independent share a random name",
     ),
     "separate": (
@@ -438,6 +443,8 @@ def add_uses(ground: Ground, account: Account, uses: Iterable[Use], here: Normal
     total: Poly = {}
     for use in uses:
         left, right = instance(ground, account, use)
+        if not ground.free(use.over):
+            raise Rejected("an equation is summed over a letter of which more is known")
         if use.multiplier is not None:  # it may have the letters of this place, opened, and those of a normal form
             well_formed(use.multiplier, ground.context, reserved="")
         term = mul(use.multiplier if use.multiplier is not None else ONE, add(left, neg(right)))

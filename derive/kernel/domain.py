@@ -161,7 +161,7 @@ def _look(w: Walk, t: Term, scope: Scope) -> None:
     elif op in ("E", "Var", "Cov"):
         w.need(t, scope, False)
         for a in args:
-            _visit(w, a, scope.with_(random=True))
+            _visit(w, a, _averaged(w, scope))
     else:
         if op == "div":
             w.need(cmp("!=", args[1], NOUGHT), scope)
@@ -171,6 +171,13 @@ def _look(w: Walk, t: Term, scope: Scope) -> None:
             _function(w, t, scope, moves)
         for p, a in enumerate(args):
             _visit(w, a, scope.with_(taken=(*scope.taken, *_taken(t, p))) if moves and op == "fn" else scope)
+
+
+def _averaged(w: Walk, scope: Scope) -> Scope:
+    """The scope inside of a mean, which takes all values of a random name, not only that of a case outside."""
+    guards = tuple(g for g in scope.guards if not moments.random_names(w.nf, g))
+    taken = tuple(TRUE if moments.random_names(w.nf, g) else g for g in scope.taken)
+    return scope.with_(random=True, guards=guards, taken=taken)
 
 
 def _taken(t: Term, place: int) -> tuple[Term, ...]:

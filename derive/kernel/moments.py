@@ -51,7 +51,7 @@ def law_of(nf: Normal, name: str) -> Declaration | None:
 
 def random_names(nf: Normal, term: Term) -> frozenset[str]:
     """The random names that the term's value depends on; those under an inner E are averaged out already."""
-    return frozenset(t.value for t in _outside_means(term) if t.op == "var" and law_of(nf, t.value))
+    return frozenset(t.value for t in _outside_means(nf.opened(term)) if t.op == "var" and law_of(nf, t.value))
 
 
 def _outside_means(term: Term) -> Iterator[Term]:
@@ -64,9 +64,11 @@ def _outside_means(term: Term) -> Iterator[Term]:
             stack.extend(t.args)
 
 
-def hides(nf: Normal, term: Term, name: str) -> bool:
-    """Whether an E inside the term depends on the variable through the law of a random name."""
-    return any(t.op in ("E", "Var", "Cov") and name in nf.context.reached(t.names) - t.names for t in subterms(term))
+def hides(nf: Normal, term: Term, name: str, by: Term) -> bool:
+    """Whether an E inside the term depends on the variable through the law of a random name, or would average `by`."""
+    shown = frozenset() if random_names(nf, by) else frozenset({name})
+    means = (t for t in subterms(term) if t.op in ("E", "Var", "Cov"))
+    return any(name in nf.context.reached(t.names) - (t.names & shown) for t in means)
 
 
 def parameters(declaration: Declaration, entry: Term) -> tuple[Term, ...]:

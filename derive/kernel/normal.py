@@ -68,6 +68,7 @@ class Normal:
         self.symmetries: dict[str, list[tuple[tuple[int, ...], int]]] = {}
         self.unfolded: dict[Term, Term] = {}
         self.ties: dict[Term, Term] = {}
+        self.above: Normal | None = None  # that of which this is a case
         self.depth = 0
         self.forget()
         self.install()
@@ -109,7 +110,7 @@ class Normal:
             and (self.steady or g.value in ("<", ">", "!="))  # under a derivative only what holds around the point
         ]
         made = copy(self)
-        made.guards = self.guards + guards
+        made.above, made.guards = self, self.guards + guards
         made.guarded = self.guarded.union(*(g.letters for g in guards))
         made.raw_facts = self.raw_facts + tuple(facts)
         made.facts = {k: list(v) for k, v in self.facts.items()}
@@ -125,6 +126,14 @@ class Normal:
             made.record(fact)
         made.forget()
         return made
+
+    def averaged(self) -> Normal:
+        """The normal form for what stands in a mean, which takes all values: a case outside speaks of one of them."""
+        if self.above is None:
+            return self
+        above, own = self.above.averaged(), self.guards[len(self.above.guards) :]
+        kept = tuple(g for g in own if not moments.random_names(self, g))
+        return self if above is self.above and kept == own else above.extended(kept) or above
 
     def around(self, name: str | None) -> Normal:
         """The normal form for what stands under a derivative, limit or `at`: only what holds around the point.
@@ -325,7 +334,7 @@ class Normal:
         if op == "at":
             return self.poly(self.replaced(term))
         if op in ("E", "Var", "Cov"):
-            return moments.normal(self, term)
+            return moments.normal(self.averaged(), term)
         if op == "limit":
             from derive.kernel import limits
 
@@ -362,10 +371,10 @@ class Normal:
 
     def replaced(self, term: Term) -> Term:
         """`at`: the body with all entries of the variable replaced at once, derivatives inside taken first."""
-        body = self.anywhere(term.value).canonical(term.args[0])
-        if any(t.op in ("diff", "limit", "at") for t in subterms(body)) or moments.hides(self, body, term.value):
+        body, by = self.anywhere(term.value).canonical(term.args[0]), term.args[1]
+        if any(t.op in ("diff", "limit", "at") for t in subterms(body)) or moments.hides(self, body, term.value, by):
             raise Rejected("`at` around an expression that cannot be evaluated first")
-        return replace_variable(body, term.value, term.bound, term.args[1])
+        return replace_variable(body, term.value, term.bound, by)
 
     # -- products and powers -----------------------------------------------------------------------------------------
 

@@ -121,7 +121,7 @@ def _form(nf: Normal, term: Term) -> int:
     if op in ("sum", "prod", "max", "min"):
         return _binder(nf, term)
     if op == "E":  # what is never 0 but takes both signs may have any mean
-        inner = sign(nf, args[0])
+        inner = sign(nf.averaged(), args[0])
         return ANY if inner & NEG and inner & POS else inner
     if op == "at":  # on the body as written, where it can be
         plain = nf.opened(args[0])
