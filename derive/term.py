@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 BINDERS = frozenset({"sum", "prod", "max", "min", "argmax", "all", "any", "at"})
@@ -280,6 +281,7 @@ def replace_variable(term: Term, name: str, letters: tuple[Term, ...], body: Ter
     """
     outside = body.letters - frozenset(letters)
 
+    @cache
     def walk(t: Term) -> Term:
         if name not in t.names:
             return t

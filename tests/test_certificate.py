@@ -854,3 +854,12 @@ def test_renaming_bound_letters_is_no_edit_of_the_meaning() -> None:
     assert alike(decode(renamed), decode(claim["claim"]))
     claim["claim"][-1] = renamed[-1]
     assert not failures(sealed(certificate))
+
+
+def test_certificate_nested_too_deeply_anywhere_is_rejected(tmp_path: Path) -> None:
+    """At each depth around that at which Python stops to read or to write."""
+    text, path = json.dumps(data())[:-1], tmp_path / "deep.json"
+    for depth in (*range(900, 1010), 5000, 100_000):
+        path.write_text(f'{text}, "more": {"[" * depth}{"]" * depth}}}')
+        with pytest.raises(Rejected):
+            verify_file(path)

@@ -13,6 +13,7 @@ from test_rules import CONTEXT as ROWS_CONTEXT
 
 from derive.kernel.check import PROCEDURES, check
 from derive.kernel.context import Context, Declaration, Definition, Law, Lemma
+from derive.kernel.normal import Normal
 from derive.kernel.proof import Cite, Line, Part, Proof, Rejected, Step, Use
 from derive.kernel.wellformed import well_formed
 from derive.term import (
@@ -24,10 +25,12 @@ from derive.term import (
     ZERO,
     Term,
     add,
+    alike,
     cmp,
     defined,
     delta,
     diff,
+    div,
     fn,
     index,
     make,
@@ -184,6 +187,10 @@ def test_factor_taken_out_of_a_sum_does_not_hold_its_letter() -> None:
 
 def context() -> Context:
     return claimed("x == x").context
+
+
+def given(*hypotheses: Term) -> Context:
+    return replace(context(), hypotheses=hypotheses)
 
 
 def refused_term(claim: Term, *steps: Step, where_: Context | None = None) -> Rejected:
@@ -760,3 +767,100 @@ def test_what_was_refused_once_is_refused_again() -> None:
     for part in (term, term, term.args[1]):
         with pytest.raises(Rejected, match="nobody is not declared"):
             well_formed(part, where_)
+
+
+# -- forged proofs: letters, numbers and names that stand for more than is known of them -------------------------------
+
+
+def test_line_does_not_speak_of_all_values_of_a_letter_that_a_hypothesis_restricts() -> None:
+    """delta(i, j) <= 0 for i != j; put in at j = i it would make 1 <= 0."""
+    case = claimed("w[i] <= w[i] - 1", "i != j")
+    apart = Line(cmp("<=", delta(I, J), ZERO), "combination", letters=(J,))
+    last = Line(case.claim, "combination", parts=(Part(ONE, (Cite(0, ((J, I),)),)),))
+    with pytest.raises(Rejected, match="letters of its own") as found:
+        check(Proof(case.claim, (), (apart, last)), case.context)
+
+    assert found.value.step == 1
+
+
+SUMMED: dict[str, tuple[tuple[Term, ...], frozenset[Term], tuple[Lemma, ...], Term, Use]] = {
+    "what is known of one declared letter": (
+        (cmp("==", z(I), ONE),), frozenset({I}), (),
+        cmp("==", total(z(K), K), size("n")), Use("hypothesis", 0, (), None, (I,)),
+    ),
+    "what is known of a restricted letter": (
+        (cmp("!=", I, J),), frozenset(), (Lemma("l", cmp("==", delta(I, J), ZERO), (cmp("!=", I, J),)),),
+        cmp("==", mul(x, delta(I, J)), neg(x)), Use("lemma", 0, (), x, (I,)),
+    ),
+    "what is defined for the claim's letter": (
+        (), frozenset(), (Lemma("l", cmp("==", div(z(I), z(I)), ONE)),),
+        cmp("==", add(total(div(z(K), z(K)), K), mul(ZERO, div(z(I), z(I)))), size("n")),
+        Use("lemma", 0, (), None, (I,)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SUMMED)
+def test_equation_is_not_summed_over_a_letter_of_which_more_is_known(name: str) -> None:
+    hypotheses, letters, lemmas, claim, use = SUMMED[name]
+    where_ = replace(given(*hypotheses), letters=letters, lemmas=lemmas)
+    step = Step("algebra", claim.args[1], uses=(use,))
+    with pytest.raises(Rejected, match="of which more is known"):
+        check(Proof(claim, (step,)), where_)
+
+
+@pytest.mark.parametrize("place", [num(5), num(1), num(-1), num("1/2")], ids=str)
+def test_number_is_no_index_of_an_axis_that_may_be_shorter(place: Term) -> None:
+    """sum(delta(k, 5) for k in n) is 1 for more than five indices only; 0 is an index of each axis."""
+    one = cmp("==", total(delta(K, place), K), ONE)
+    assert "a subscript is" in refused_term(one, Step("kronecker_sifting", ONE)).reason
+    assert refused_term(cmp("==", sub(z(place), z(place)), ZERO), Step("algebra", ZERO))
+    assert refused_term(cmp("==", ONE, ONE), Step("algebra", add(ONE, sub(z(place), z(place)))), Step("algebra", ONE))
+    entries = cmp("==", var("z"), make("list", (ONE, ONE)))
+    assert "decided on its numbers" in refused_term(one, Step("algebra", ONE), where_=given(entries)).reason
+    zero = cmp("==", total(delta(K, ZERO), K), ONE)
+
+    assert check(Proof(zero, (Step("kronecker_sifting", ONE),)), context()).rules
+
+
+def test_letter_of_a_definition_is_not_bound_by_a_sum_around_it() -> None:
+    """s is z[i] for a declared i; sum(s w[i] for i in n) is z[i] sum(w[k] for k in n)."""
+    base = context()
+    known = replace(base, definitions={"s": Definition("s", (), z(I))}, letters=frozenset({I}))
+    term = total(mul(defined("s"), var("w", I)), I)
+
+    assert alike(Normal(known).opened(term), total(mul(z(I), var("w", K)), K))
+
+
+@pytest.mark.parametrize("exponent", ["10000", "10000000", "1" + 400 * "0"])
+def test_power_too_large_to_be_written_out_is_refused(exponent: str) -> None:
+    e, right = num(exponent), num(7)
+    for base in (TWO, num("-3/2"), add(x, ONE), total(z(K), K), I, var("q", I), add(TWO, power(TWO, num("1/2")))):
+        for power_ in (e, neg(e), num(Fraction(int(exponent), 3))):
+            left = power(base, power_)
+            for term in (left, make("E", (left,)), fn("log", left), total(mul(left, z(K)), K)):
+                assert refused_term(cmp("==", term, right), Step("algebra", right))
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "claim"),
+    [
+        ((cmp(">", var("q", I), ZERO),), cmp("==", make("E", (fn("abs", var("q", I)),)), ZERO)),
+        ((), cmp(">=", power(var("q", I), TWO), ZERO)),
+        ((), cmp("==", var("q", I), var("q", I))),
+    ],
+)
+def test_random_name_outside_of_a_mean_is_refused(hypotheses: tuple[Term, ...], claim: Term) -> None:
+    found = refused_term(claim, Step("algebra", claim.args[1]), where_=given(*hypotheses))
+
+    assert found.reason == "a random name outside of a mean"
+
+
+def test_mean_does_not_average_what_is_put_into_it() -> None:
+    """E(exp(x q)) at x = q is a function of q that a second mean averages; it is not E(exp(q^2))."""
+    q = var("q", I)
+    inner = make("at", (make("E", (fn("exp", mul(x, q)),)), q), "x")
+    known = given(cmp(">", make("E", (fn("exp", power(q, TWO)),)), ZERO))
+    claim = cmp("==", make("E", (inner,)), make("E", (fn("exp", power(q, TWO)),)))
+
+    assert "cannot be evaluated" in refused_term(claim, Step("algebra", claim.args[1]), where_=known).reason

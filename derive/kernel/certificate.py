@@ -204,10 +204,9 @@ class Proved:
 def verify_file(path: str | Path) -> list[Replay]:
     """Replay every proof of a certificate. Raises Rejected where the file as a whole is none, or was edited."""
     try:
-        data = json.loads(Path(path).read_bytes())
+        return verify(json.loads(Path(path).read_bytes()))
     except (OSError, ValueError, RecursionError) as why:
         raise Rejected(f"{path} is not a certificate: {why}") from None
-    return verify(data)
 
 
 def verify(data: Any) -> list[Replay]:

@@ -76,6 +76,11 @@ class Context:
     _reached: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, init=False, compare=False, repr=False)
     formed: dict[str, set[tuple[Term, bool]]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
+    @property
+    def example(self) -> bool:
+        """Whether the hypotheses give the entries of an array as numbers."""
+        return any(a.op == "list" for h in self.hypotheses for a in h.args)
+
     def reached(self, names: frozenset[str]) -> frozenset[str]:
         """All names that a term with these can depend on: by itself, through definitions or laws of random names."""
         known = self._reached.get(names)

@@ -8,7 +8,7 @@ from math import comb, perm
 from typing import TYPE_CHECKING
 
 from derive.kernel import sums
-from derive.kernel.poly import UNIT, Mono, Poly, add_to, scaled
+from derive.kernel.poly import MAX_EXPONENT, UNIT, Mono, Poly, add_to, scaled
 from derive.kernel.signs import NEG, POS, ZERO, sign
 from derive.term import ONE, PI, TWO, Term, add, div, fn, mul, neg, num, power
 
@@ -31,7 +31,7 @@ def shape_of(nf: Normal, group: Mono, z: Term) -> Shape | None:
     powers, above, point = 0, [], False
     exponent: dict[int, Poly] = {1: {}, 2: {}}
     for a, e in group:
-        if a is z and isinstance(e, int) and e > 0:
+        if a is z and isinstance(e, int) and 0 < e <= MAX_EXPONENT:
             powers = e
         elif a.op == "fn" and a.value == "exp":
             parts = _by_degree(nf.poly(a.args[0]), z)

@@ -53,6 +53,7 @@ from derive.term import (
     cmp,
     index,
     over,
+    replace_variable,
     size,
     substitute,
     subterms,
@@ -122,8 +123,9 @@ def continuous(self: Normal, term: Term) -> bool:
 
 def opened(self: Normal, term: Term) -> Term:
     """The term with its definitions unfolded."""
-    while any(t.op == "def" for t in subterms(term)):
-        term = transform(term, lambda t: self.unfold(t) if t.op == "def" else None)
+    while not term.names.isdisjoint(self.context.definitions):  # the last one first, since it rests on the others
+        last = [d for d in self.context.definitions.values() if d.name in term.names][-1]
+        term = replace_variable(term, last.name, last.letters, last.body, "def")
     return term
 
 

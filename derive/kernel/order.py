@@ -211,7 +211,7 @@ class Board:
         condition = line.condition
         if condition.op != "cmp" or condition.value not in RELATION:
             raise Rejected("a line is a comparison")
-        if len(letters) != len(self.fixed) + len(line.letters) or any(k.op != "index" for k in line.letters):
+        if len(letters) != len(self.fixed) + len(line.letters) or not ground.free(line.letters):
             raise Rejected("a line needs letters of its own")
         parts = (t for p in line.parts for t in (p.multiplier, p.where))
         for t in (line.where, *condition.args, *line.values, *parts):

@@ -21,6 +21,8 @@ CASES = frozenset({"where", "delta"})  # atoms whose value is 0 or 1; bits are t
 PIECEWISE = frozenset({"abs", "sign", "relu", "max", "min"})  # functions in pieces
 MAX_CASES = 6  # 0-1 atoms of one expression that are told apart
 MAX_TERMS = 4000  # of a polynomial, before it is refused as too large
+MAX_EXPONENT = 100  # of a sum that is multiplied out
+MAX_BITS = 200_000  # of a number raised to a power
 
 
 class TooLarge(Rejected):
@@ -32,6 +34,14 @@ _keys: dict[Term, tuple[str, str]] = {}
 
 def small(value: int | Fraction) -> int | Fraction:
     return value.numerator if type(value) is Fraction and value.denominator == 1 else value
+
+
+def raised(value: int | Fraction, exponent: int) -> int | Fraction:
+    """A number to an integer power."""
+    bits = max(value.numerator.bit_length(), value.denominator.bit_length())
+    if bits * abs(exponent) > MAX_BITS and abs(value) != 1:
+        raise TooLarge("a number has too many digits")
+    return small(Fraction(value) ** exponent)
 
 
 def add_to(total: Poly, poly: Poly, factor: int | Fraction = 1) -> Poly:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from derive.kernel import exponents, special
 from derive.kernel.poly import (
     CASES,
+    MAX_EXPONENT,
     UNIT,
     Exponent,
     Mono,
     Poly,
+    TooLarge,
     add_to,
     constant,
     divides,
@@ -20,6 +22,7 @@ from derive.kernel.poly import (
     key,
     leading,
     primes,
+    raised,
     reversed_key,
     scaled,
     small,
@@ -97,7 +100,7 @@ def same_factors(nf: Normal, left: Term, right: Term) -> bool:
             if not base or not isinstance(k, int) or (source.op == "fn" and source.value == "abs"):
                 return False
             lead = leading(base)
-            scale *= Fraction(lead) ** k
+            scale *= raised(lead, k)
             rest = frozenset(scaled(base, Fraction(1) / lead).items())
             if rest != frozenset({(UNIT, 1)}):
                 found[rest, k > 0] += abs(k)
@@ -138,7 +141,9 @@ def to_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
         return {} if known else exponents.opaque(nf, base, exponent)
     if base == {UNIT: 1}:
         return base
-    if isinstance(e, int) and e > 0:
+    if isinstance(e, int) and e > 0 and len(base) > 1:
+        if e > MAX_EXPONENT:
+            raise TooLarge("a sum to a power that is too large to be multiplied out")
         result = base
         for _ in range(e - 1):
             result = nf.mul(result, base)
@@ -152,7 +157,7 @@ def to_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
         result = nf.finish(frozenset((a, small(x * e)) for a, x in common))
         if len(rest) > 1:
             result = nf.mul(result, nf.finish(frozenset({(nf.term(rest), e)})))
-        return scaled(result, Fraction(scale) ** e)
+        return scaled(result, raised(scale, e))
     return exponents.real_power(nf, base, exponent)
 
 
@@ -243,7 +248,7 @@ def of_one_atom(nf: Normal, a: Term, e: Exponent) -> tuple[Exponent, Poly] | Non
     if a.op in CASES or (a.op == "var" and nf.is_bit(a)):  # 0 or 1 to any power but 0
         return e, nf.atom(a)
     if a.op == "num":
-        return (whole, {UNIT: small(Fraction(a.value) ** whole)}) if whole else None
+        return (whole, {UNIT: raised(a.value, whole)}) if whole else None
     if a.op == "add":
         return (whole, nf.power(nf.poly(a), {UNIT: whole})) if whole > 0 else None
     if a.op == "pow" and a.args[0] is MINUS_ONE and whole == e != 1 and exponents.integral(nf, nf.poly(a.args[1])):

@@ -8,7 +8,7 @@ from fractions import Fraction
 from derive.kernel.context import Context, Declaration
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import RELATION
-from derive.term import BINDERS, CONDITIONS, OO, PI, Term, neg, var
+from derive.term import BINDERS, CONDITIONS, OO, PI, ZERO, Term, neg, var
 
 FUNCTIONS = frozenset(
     "exp log log1p expm1 sqrt abs sign sin cos tan sinh cosh tanh atan erf sigmoid softplus relu".split()
@@ -102,8 +102,13 @@ def _entry(t: Term, context: Context) -> None:
     axes = axes_of(t, context)
     wanted(len(axes) == len(t.args), f"{t.value} takes {len(axes)} subscripts")
     for a, axis in zip(t.args, axes, strict=True):
-        if a.op != "num":
+        if not _number(a, context):
             wanted(subscript_axis(a, context) == axis, f"a subscript of {t.value} does not run over {axis}")
+
+
+def _number(subscript: Term, context: Context) -> bool:
+    """Whether this is an index by its number: 0, which every axis has, or any in an example, which fixes the sizes."""
+    return subscript is ZERO or (subscript.op == "num" and context.example)
 
 
 def _function(t: Term, context: Context) -> None:
@@ -113,7 +118,7 @@ def _function(t: Term, context: Context) -> None:
 
 def _one_axis(t: Term, context: Context) -> None:
     if t.op == "delta" or all(is_index(a, context) for a in t.args):
-        axes = {subscript_axis(a, context) for a in t.args if a.op != "num"}
+        axes = {subscript_axis(a, context) for a in t.args if not _number(a, context)}
         wanted(len(axes) < 2, "indices of different axes are compared")
     wanted(t.op == "delta" or t.value in RELATION, f"{t.value} is no relation")
 
