@@ -5,16 +5,24 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conftest import Run
+from messages import RAISED, SLOT, UNTOLD, exceptions
+from messages import messages as said_in_source
 from test_html import elements, parsed
 from test_report import checked_text
 
-from derive.engine.verdict import TheoryResult
+from derive.coq.printer import WORDS as COQ_WORDS
+from derive.coq.run import PARTS as COQ_PARTS
+from derive.engine.verdict import ORDER, TheoryResult
+from derive.evidence.inputs import FAMILIES
+from derive.kernel.certificate import KINDS
+from derive.kernel.check import SIDE_CONDITIONS
 from derive.kernel.order import PROCEDURES as LINE_PROCEDURES
 from derive.kernel.order import ROWS
 from derive.kernel.rules import RULES
@@ -24,20 +32,22 @@ from derive.language.words import FUNCTIONS
 from derive.paths import template_dir
 from derive.report import escape, katex, pdf, prose, words
 from derive.report.document import Document, document
-from derive.report.languages import LANGUAGES, language, table
+from derive.report.figures import _LAWS as DRAWN
+from derive.report.languages import LANGUAGES, language, messages, table
+from derive.report.numbers import UNASKED, VARIANTS
 from derive.report.pdf import MissingTool
 from derive.report.render import render
 
 Derive = Callable[..., Run]
 Checked = Callable[[str], TheoryResult]
-SLOT = re.compile(r"\{(\w+)\}")
+PLACE = re.compile(r"\{\*?(\w+)\}")
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 # Names that are the same in every language: of programs, types, units, people and books.
 NAMES = set(
     """SymPy NumPy SciPy Coq derive ulp float64 float32 Spivak Calculus Leibniz Nova Methodus Graham Knuth Patashnik
     Concrete Mathematics Feller An Introduction to Probability Theory and Its Applications IX Boyd Vandenberghe Convex
     Optimization Hardy Littlewood Polya Inequalities du delta LaTeX tex assume
-    softmax sparsemax hardmax ReLU JavaScript float""".split()
+    softmax sparsemax hardmax ReLU JavaScript float argmax at""".split()
 ) | set(FUNCTIONS)
 
 
@@ -57,14 +67,14 @@ def test_all_languages_have_the_same_keys() -> None:
 def test_every_message_has_the_same_slots_in_all_languages() -> None:
     chinese = dict(entries("zh"))
     for key, texts in entries("en"):
-        slots = {frozenset(SLOT.findall(text)) for text in (*texts, *chinese[key])}
+        slots = {frozenset(PLACE.findall(text)) for text in (*texts, *chinese[key])}
         assert len(slots) == 1, key
 
 
 def test_what_is_said_in_chinese_is_chinese() -> None:
-    for key, texts in entries("zh"):
+    for key, texts in (*entries("zh"), *((key, [text]) for key, text in messages("zh").items())):
         for text in texts:
-            plain = SLOT.sub("", text)
+            plain = PLACE.sub("", text)
             assert CHINESE.search(text) or not re.search(r"[A-Za-z]{2}", plain) or set(words_in(plain)) <= NAMES, key
             assert not re.search(r"[\u4e00-\u9fff][,.;:!?]|[\u4e00-\u9fff]\(", text), f"{key}: western punctuation"
 
@@ -117,6 +127,90 @@ def test_every_rule_has_a_chinese_name_and_explanation() -> None:
 def test_what_the_program_says_is_put_into_chinese_part_by_part(english: str, chinese: str) -> None:
     assert language("zh").told(english) == chinese
     assert language("en").told(english) == english
+
+
+# What is said by tables of the program, and what is put together from several of its texts.
+TABLES = [
+    *(row.citation for row in (*RULES.values(), *ROWS.values())),
+    *(words.rule_words(rule) for rule in (*RULES, *ROWS, *LINE_PROCEDURES, *words.PROCEDURES)),
+    *map(str, words.PROCEDURES.values()),
+    *(why for _, why in SIDE_CONDITIONS.values()),
+    *(family.name for family in FAMILIES),
+    *VARIANTS.values(),
+    *UNASKED,
+    *COQ_PARTS.values(),
+    *COQ_WORDS.values(),
+    *KINDS,
+    *DRAWN,
+    *(verdict for verdict in ORDER if verdict != "proved"),
+    "undefined",
+    "limit",
+    "const",
+]
+TOGETHER = [
+    "under 0.01 ulp",
+    "under 0.01 ulp, 1 of 3 vanish, on inputs “masked”",
+    "float32, digits kept",
+    "as written: at most 3 ulp; shifted: at most 1 ulp, overflow on 2 of 9 families",
+    "it would follow with assume(x > 0)",
+    "no derivation was found: it would follow with assume(x > 0)",
+    "there is no rule for the derivative of sign: diff(sign(x), x)",
+    "step 3: exp_tangent says something else",
+    "by exp_slope_bound",
+    "chain_rule_exp gives something else",
+    "beyond these sizes: where x is 0",
+    "right: log of a number that is not above 0",
+]
+
+
+def test_every_message_of_the_program_has_a_chinese_one() -> None:
+    chinese = language("zh")
+    found = said_in_source()
+    assert len({message.text for message in found}) > 250
+    for place, text in (*((m.place, m.text) for m in found), *(("", text) for text in (*TABLES, *TOGETHER))):
+        own = chinese.told(text.replace(SLOT, "0"))
+        left = set(words_in(re.sub(r"d/du \w+\(u\)|assume\(.*?\)|diff\(.*\)|coq/Derive\.v", "", own))) - NAMES
+        assert not left - {"x"}, f"{place} says {text!r}, which derive/report/languages/messages.zh.toml does not have"
+        assert CHINESE.search(own) or set(words_in(own)) <= NAMES, (place, text, own)
+
+
+def test_no_message_is_translated_that_the_program_does_not_say() -> None:
+    said = [*(message.text for message in said_in_source()), *TABLES, *TOGETHER]
+    for english in messages("zh"):
+        pattern = re.compile(".+".join(map(re.escape, re.split(r"\{\*?\w+\}", english))), re.DOTALL)
+        assert any(pattern.search(text) for text in said), f"nothing in the program says {english!r}"
+
+
+def test_every_exception_with_a_text_is_known_to_be_told_or_not() -> None:
+    for where, raised in exceptions().items():
+        assert raised <= {*RAISED[where], *UNTOLD[where]}, where
+
+
+def test_a_message_has_the_same_places_in_all_languages() -> None:
+    for english, own in messages("zh").items():
+        assert sorted(re.findall(r"\{.*?\}", english)) == sorted(re.findall(r"\{.*?\}", own)), english
+
+
+def test_names_in_messages_are_not_translated() -> None:
+    chinese = language("zh")
+    assert chinese.told("theorem independence") == "定理 independence"
+    assert chinese.told("ties is declared positive") == "ties 声明为正数"
+    assert chinese.told("rests on moment, small, which is not proved") == "依赖于尚未证明的 moment, small"
+    assert chinese.told("moment of a thing: x") == "moment of a thing: x"
+
+
+def test_long_text_that_is_no_message_is_given_up_soon() -> None:
+    text = "between 1 and 2 at n; overflow on 3 of , " * 3000
+    start = time.process_time()
+    assert language("zh").told(text) == text
+    assert time.process_time() - start < 2
+
+
+def test_values_that_a_random_name_takes_are_told_each_by_itself() -> None:
+    text = '"""T."""\n\nn: axis\nq: random(mean=0, variance=1)[n]\n\nassert Var(q[i] + q[j]) == 2\n'
+    chinese = render(document(checked_text(text), language="zh"), "md")
+    assert "probability" not in chinese
+    assert re.search(r"= \\\[-?[\d/]+（概率 [\d/]+）, ", chinese), chinese
 
 
 def test_no_word_is_left_in_templates_and_scripts() -> None:

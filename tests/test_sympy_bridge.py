@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,16 @@ s[i] = exp(z[i]) / Z
 
 
 # -- agreement ---------------------------------------------------------------------------------------------------------
+
+
+def test_reason_names_a_point_only_where_there_is_one() -> None:
+    def reason(text: str) -> str:
+        theory = loads(f'"""T."""\n\nn: axis\nx: real\n\nassert {text}\n')
+        (theorem,) = theory.theorems
+        return rederive(theorem.claims[0].condition, theory.context(theorem), (1, 2), seconds=20).reason
+
+    assert re.fullmatch(r"the sides differ at x = \S+", reason("sum(x for k in n) == x"))
+    assert reason("sum(1 for k in n) == 1") == "the sides differ"
 
 
 @pytest.mark.slow

@@ -21,6 +21,9 @@ class _NotShown(Exception):
     """The formula with its numbers put in is too long to help, or needs a law."""
 
 
+Value = str | tuple["Value", ...]  # a number or a law in words, or what an array holds
+
+
 @dataclass(frozen=True)
 class Side:
     """One side at the point: with its numbers put in, where that helps, and its value."""
@@ -34,7 +37,7 @@ class Side:
 class Counterexample:
     """A point at which the claim fails. `difference` is None where a side is undefined; `undefined` says why."""
 
-    point: tuple[tuple[str, str], ...]
+    point: tuple[tuple[str, Value], ...]
     sides: tuple[Side, ...]
     difference: str | None
     undefined: str | None
@@ -42,8 +45,8 @@ class Counterexample:
 
 def shown(data: Mapping[str, Any], claim: Term, context: Context) -> Counterexample:
     """The counterexample, ready to be printed."""
-    point = [(axis, str(size)) for axis, size in data["sizes"].items()]
-    point += [(name, _listed(value)) for name, value in data["values"].items()]
+    point: list[tuple[str, Value]] = [(axis, str(size)) for axis, size in data["sizes"].items()]
+    point += [(name, _valued(value)) for name, value in data["values"].items()]
     point += [(letter, str(place)) for letter, place in data["indices"].items()]
     left, right = data.get("left"), data.get("right")
     if claim.op != "cmp" or (left is None and right is None):
@@ -54,12 +57,12 @@ def shown(data: Mapping[str, Any], claim: Term, context: Context) -> Counterexam
     return Counterexample(tuple(point), sides, gap, data.get("undefined"))
 
 
-def _listed(value: Any) -> str:
-    """An array, or a law: its name, or the values it takes with their probabilities."""
+def _valued(value: Any) -> Value:
+    """A number; an array; or a law: its name, or the values it takes with their probabilities."""
     if isinstance(value, list):
-        return "[" + ", ".join(_listed(v) for v in value) + "]"
+        return tuple(map(_valued, value))
     if isinstance(value, dict) and "law" in value:
-        return f"{value['law']}({', '.join(_listed(v) for v in value.get('parameters', ()))})"
+        return f"{value['law']}({', '.join(map(str, value.get('parameters', ())))})"
     if isinstance(value, dict) and "probability" in value:
         return f"{value['value']} with probability {value['probability']}"
     return str(value)

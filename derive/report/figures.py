@@ -302,17 +302,15 @@ def _spread(item: Wanted, result: TheoryResult, _: Sequence[Measured], seed: int
     rows = tuple(
         (str(n), *(_number(v) for v in row), _number(s)) for n, row, s in zip(sizes, table, sigma, strict=True)
     )
-    scaled = [
-        f"between {_number(row[0] / s)} and {_number(row[-1] / s)} at {options['axis']} = {n}"
-        for n, row, s in ((sizes[k], table[k], sigma[k]) for k in (0, -1))
-    ]
-    ends = f"between {rows[-1][1]} and {rows[-1][5]} at {options['axis']} = {sizes[-1]}"
+    first, last = ([_number(table[k][end] / sigma[k]) for end in (0, -1)] for k in (0, -1))
+    smallest, largest = (f"{options['axis']} = {sizes[k]}" for k in (0, -1))
     return Figure(
         item.name, "spread", item.title, item.translations, options["axis"], "", "log", "linear", panels, (),
         f"{DRAWS} draws at each {options['axis']} (seed {seed}; where the theory names no law, {options['draw']}), "
         f"put into the generated code of {name}; {options['deviation']} is the right side of a theorem",
-        f"nine tenths of the draws lie {ends}, where the derived deviation is {rows[-1][6]}; divided by "
-        f"the derived deviation, {' and '.join(scaled)}",
+        f"nine tenths of the draws lie between {rows[-1][1]} and {rows[-1][5]} at {largest}, where the derived "
+        f"deviation is {rows[-1][6]}; divided by the derived deviation, between {first[0]} and {first[1]} at "
+        f"{smallest} and between {last[0]} and {last[1]} at {largest}",
         head, rows,
     )  # fmt: skip
 

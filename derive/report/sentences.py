@@ -13,7 +13,7 @@ from markupsafe import Markup
 from derive.coq.record import NOT_EXPORTED, RECHECKED, REFUSED, Said
 from derive.kernel.context import Declaration
 from derive.kernel.proof import Condition
-from derive.report.counterexample import Counterexample
+from derive.report.counterexample import Counterexample, Value
 from derive.report.document import Again, ClaimView, Document, StepView, TheoremView
 from derive.report.languages import Language
 from derive.report.lines import LineView, Summand
@@ -144,9 +144,15 @@ class Sentences:
     def counterexample(self, point: Counterexample) -> Markup:
         """The sizes, values and letters of a counterexample."""
         entry = self.formulas["entry"]
-        values = [entry(name) + Markup(" = ") + self._told(value) for name, value in point.point]
+        values = [entry(name) + Markup(" = ") + self._valued(value) for name, value in point.point]
         title = self.strong(self.words.say("counterexample.title"))
         return self.words.say("counterexample.point", title=title, point=self.words.joined(values))
+
+    def _valued(self, value: Value) -> Markup:
+        if isinstance(value, str):
+            return self._told(value)
+        bracket = self.words.escape
+        return bracket("[") + bracket(", ").join(map(self._valued, value)) + bracket("]")
 
     def sympy(self, again: Again) -> Markup:
         """What SymPy finds."""

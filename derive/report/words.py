@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from derive.kernel.order import ROWS
 from derive.kernel.rules import RULES
-from derive.report.languages import table
+from derive.report.languages import rule_words, table
+
+__all__ = ["rule_words"]
 
 # For each verdict: its mark in Markdown and terminals, and as a sign of formulas.
 MARKS = {
@@ -19,18 +21,8 @@ MARKS = {
 ENGLISH = table("en")
 PROCEDURES = ENGLISH["procedure"]  # what the steps that are no rows of the kernel's table do
 OPINIONS = {True: "agrees", False: "disagrees", None: "cannot tell"}
-_CHAIN = "chain_rule_"
 _NOTHING = "no derivation was found"
 _HINT = re.compile(r"it would follow with assume\(.*", re.DOTALL)
-
-
-def rule_words(rule: str) -> str:
-    """A rule's name in words."""
-    if rule in ENGLISH["rule"]:
-        return str(ENGLISH["rule"][rule])
-    if rule.startswith(_CHAIN):
-        return f"chain rule ({rule.removeprefix(_CHAIN)})"
-    return rule.replace("_", " ")
 
 
 def rule_source(rule: str) -> str:

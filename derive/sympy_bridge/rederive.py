@@ -361,7 +361,7 @@ class _Trial:
             if side == 0 and relation != "==" and not self._zero(sides):
                 return None  # too close to call
             if side not in SIGNS[relation]:
-                return Verdict(False, f"{reason} at {_shown(point)}")
+                return Verdict(False, f"{reason} at {_shown(point)}" if point else reason)
             wanted -= 1
             if not wanted:
                 return None

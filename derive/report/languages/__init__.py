@@ -1,4 +1,8 @@
-"""The fixed words of reports: a table a language, and how a message is made of it."""
+"""The fixed words of reports: a table a language, and how a message is made of it.
+
+What the program says by itself, in its own places and in English (why a claim is not proved, why a condition is met),
+is put into another language by what it says: `messages.CODE.toml` has a row for each such text.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,11 @@ from markupsafe import Markup
 
 LANGUAGES = ("en", "zh")
 _SLOT = re.compile(r"\{(\w+)\}")
-# The sections of what the program says by itself in English: each text there is found by what it says.
-_SAID = ("rule", "procedure", "phrase", "coq")
+# What is put into a message of the program: a name, number or formula, or with a star another message.
+_PART = re.compile(r"\{(\*?)(\w+)\}")
+_NAMED = ("rule", "procedure")  # the sections whose English texts the program says as well
+_CHAIN = "chain_rule_"
+_MESSAGE = ".{1,400}"  # as much as may be of a message within another
 
 Table = dict[str, dict[str, str | list[str]]]
 
@@ -60,7 +67,10 @@ class Language:
 
     def told(self, text: str) -> str:
         """What the program said in English, in this language; what is not in the tables stays as it is."""
-        return text if self.code == "en" else _translated(text, self.code)
+        if self.code == "en":
+            return text
+        own = _translated(text, self.code)
+        return text if own is None else own
 
 
 @cache
@@ -86,55 +96,92 @@ def file_name(stem: str, suffix: str, code: str = "en") -> str:
     return f"{stem}.{suffix}" if code == "en" else f"{stem}.{code}.{suffix}"
 
 
+def rule_words(rule: str) -> str:
+    """A rule's name in English words."""
+    names = table("en")["rule"]
+    if rule in names:
+        return str(names[rule])
+    if rule.startswith(_CHAIN):
+        return f"chain rule ({rule.removeprefix(_CHAIN)})"
+    return rule.replace("_", " ")
+
+
 # -- what the program says by itself ----------------------------------------------------------------------------------
 
 
-@cache
-def _texts() -> dict[str, tuple[str, str]]:
-    """Where each whole text stands in the tables."""
-    english = table("en")
-    return {
-        text: (section, name)
-        for section in _SAID
-        for name, text in english[section].items()
-        if isinstance(text, str) and not _SLOT.search(text)
-    }
+@dataclass(frozen=True)
+class Row:
+    """A message of the program with places, and how it is said in another language."""
+
+    pieces: tuple[str, ...]  # what stands between the places
+    pattern: re.Pattern[str]
+    parts: tuple[tuple[str, bool], ...]  # the names of the places, and whether another message stands there
+    own: str
+
+    def told(self, text: str, code: str) -> str | None:
+        """The text in the other language; None where it is not this message, or holds an unknown one."""
+        found = self.pattern.fullmatch(text) if all(piece in text for piece in self.pieces) else None
+        if found is None:
+            return None
+        said: dict[str, str] = {}
+        for name, message in self.parts:
+            part = _translated(found[name], code) if message else found[name]
+            if part is None:
+                return None
+            said[name] = part
+        return _PART.sub(lambda place: said[place[2]], self.own)
 
 
 @cache
-def _patterns() -> list[tuple[re.Pattern[str], tuple[str, str]]]:
-    """The texts with slots as patterns, those with the most words of their own first."""
-    english = table("en")
-    found = [
-        (text, (section, name))
-        for section in _SAID
-        for name, text in english[section].items()
-        if isinstance(text, str) and _SLOT.search(text)
-    ]
-    found.sort(key=lambda pair: -len(_SLOT.sub("", pair[0])))
-    return [(re.compile("".join(_pattern(text)), re.DOTALL), place) for text, place in found]
+def messages(code: str) -> dict[str, str]:
+    """What the program says by itself, as it says it, with how the language says that."""
+    text = (files(__name__) / f"messages.{code}.toml").read_text(encoding="utf-8")
+    sections: list[dict[str, str]] = [*tomllib.loads(text).values(), *(dict(_pairs(name, code)) for name in _NAMED)]
+    return {english: own for section in sections for english, own in section.items()}
 
 
-def _pattern(text: str) -> Iterator[str]:
-    for place, piece in enumerate(_SLOT.split(text)):
-        yield rf"(?P<{piece}>.+?)" if place % 2 else re.escape(piece)
+def _pairs(section: str, code: str) -> Iterator[tuple[str, str]]:
+    for name, english in table("en")[section].items():
+        yield str(english), str(table(code)[section][name])
 
 
-def _translated(text: str, code: str) -> str:
-    words = table(code)
-    if text in _texts():
-        section, name = _texts()[text]
-        return str(words[section][name])
-    parts = text.split("; ")
-    said = [_translated(part, code) for part in parts] if len(parts) > 1 else []
-    if said and all(own != part for own, part in zip(said, parts, strict=True)):
-        return str(words["list"]["semicolon"]).join(said)
-    for pattern, (section, name) in _patterns():
-        if found := pattern.fullmatch(text):
-            slots = {slot: _translated(part, code) for slot, part in found.groupdict().items()}
-            return _filled(str(words[section][name]), slots)
-    return text
+@cache
+def _rows(code: str) -> tuple[Row, ...]:
+    """The messages with places: first those made of messages alone, then those with the most words of their own."""
+    rows = [(_row(english, own), english) for english, own in messages(code).items() if _PART.search(english)]
+    rows.sort(key=lambda pair: (not all(message for _, message in pair[0].parts), -len(_PART.sub("", pair[1]))))
+    return tuple(row for row, _ in rows)
 
 
-def _filled(text: str, parts: dict[str, str]) -> str:
-    return _SLOT.sub(lambda slot: parts[slot[1]], text)
+def _row(english: str, own: str) -> Row:
+    split = _PART.split(english)  # what stands between the places, and at each its star and its name
+    pieces, stars, names = split[::3], split[1::3], split[2::3]
+    pattern = re.escape(pieces[0])
+    for star, name, piece in zip(stars, names, pieces[1:], strict=True):
+        pattern += f"(?P<{name}>{_MESSAGE if star else '.+?'}){re.escape(piece)}"
+    parts = tuple((name, bool(star)) for name, star in zip(names, stars, strict=True))
+    return Row(tuple(filter(None, pieces)), re.compile(pattern, re.DOTALL), parts, own)
+
+
+def _translated(text: str, code: str) -> str | None:
+    """What the program said in English, in the language; None for what is no message of it."""
+    if text in messages(code):
+        return messages(code)[text]
+    if not any(c.isalpha() for c in text):
+        return text
+    if text.isidentifier() and rule_words(text) != text:  # a rule, by what the kernel calls it
+        return _translated(rule_words(text), code)
+    if "; " in text and (said := _all_translated(text.split("; "), code)):
+        return str(table(code)["list"]["semicolon"]).join(said)
+    return next((own for row in _rows(code) if (own := row.told(text, code)) is not None), None)
+
+
+def _all_translated(texts: Sequence[str], code: str) -> list[str]:
+    """The texts in the language; none if one of them is no message."""
+    found = []
+    for text in texts:
+        own = _translated(text, code)
+        if own is None:
+            return []
+        found.append(own)
+    return found
