@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
 
 from derive.engine.hypotheses import embeddings
 from derive.kernel.normal import Normal
-from derive.kernel.poly import Mono, Poly, key, mono_key
+from derive.kernel.poly import Mono, Poly, key, mono_key, scaled
 from derive.kernel.proof import Rejected
 from derive.term import Term, add, defined, div, fn, index, make, mul, neg, num, power, substitute
 
@@ -55,8 +57,6 @@ def written(nf: Normal, poly: Poly, known: list[Name]) -> Term:
 
 def one(nf: Normal, mono: Mono, c: object, known: list[Name]) -> Term:
     """A monomial as a product or quotient."""
-    from fractions import Fraction
-
     factors = sorted(mono, key=lambda p: key(p[0]))
     coefficient = Fraction(c)  # type: ignore[arg-type]  # a rational number
     folds: list[Term] = []
@@ -77,6 +77,10 @@ def one(nf: Normal, mono: Mono, c: object, known: list[Name]) -> Term:
         if a.op == "fn" and a.value == "exp" and isinstance(e, Fraction) and e.denominator != 1:
             a, e = fn("exp", nf.term(nf.poly(mul(num(e), a.args[0])))), 1  # no roots of exponentials
         inner = inside(nf, a, known)
+        whole = lcm(*(Fraction(d).denominator for d in nf.poly(a).values())) if inner.op == "add" else 1
+        if whole > 1 and isinstance(e, int):  # 2 + k, not 2 (1 + k/2)
+            inner = written(nf, scaled(nf.poly(a), whole), known)
+            coefficient /= Fraction(whole) ** e
         if e > 0:
             top.append(raised(inner, e))
         else:
@@ -120,8 +124,6 @@ def inside(nf: Normal, atom: Term, known: list[Name]) -> Term:
 
 def raised(base: Term, exponent: object) -> Term:
     """The power of a positive exponent as a reader writes it."""
-    from fractions import Fraction
-
     if exponent == 1:
         return base
     return fn("sqrt", base) if exponent == Fraction(1, 2) else power(base, num(exponent))  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from derive.engine.hypotheses import Equation, close_gap
 from derive.kernel.check import Ground, Undefined, check
 from derive.kernel.context import Context
 from derive.kernel.order import established
-from derive.kernel.poly import add_to, mono_key
+from derive.kernel.poly import Poly, add_to, mono_key
 from derive.kernel.proof import Account, Line, Proof, Rejected, Step, Use
 from derive.term import Term
 
@@ -134,10 +134,34 @@ def identity(ground: Ground, claim: Term, lemmas: bool) -> tuple[Proof | None, T
         uses = known_sum(ground, lemmas)
         if uses is not None:
             return Proof(claim, (Step("algebra", right, uses=uses),)), None, ""
-        gap = ground.full.term(add_to(dict(ground.full.poly(left)), ground.full.poly(right), -1))
+        gap = difference(ground, left, right)
+        parted = None if lemmas else by_parts(ground, claim, gap)
+        return parted, None if parted else ground.full.term(gap), "" if parted else "no derivation was found"
     except Rejected as why:
         return None, None, str(why)
-    return None, gap, "no derivation was found"
+
+
+def by_parts(ground: Ground, claim: Term, gap: Poly) -> Proof | None:
+    """The equation in two steps, one of which takes an addend of a side apart, so that its sum telescopes."""
+    left, right = ground.claim.args
+    for path, middle in telescope.parted(ground, gap, left):
+        uses = closing(ground, difference(ground, middle, right))
+        if uses is not None:
+            return Proof(claim, (Step("algebra", middle, path), Step("algebra", right, uses=uses)))
+    for path, middle in telescope.parted(ground, gap, right):
+        uses = closing(ground, difference(ground, left, middle))
+        if uses is not None:
+            return Proof(claim, (Step("algebra", middle, uses=uses), Step("algebra", right, path)))
+    return None
+
+
+def closing(ground: Ground, gap: Poly) -> tuple[Use, ...] | None:
+    """Uses of sums that telescope whose sum is the gap: none where it is 0 by itself, None where none are found."""
+    return () if ground.full.is_zero(gap) else telescope.close_gap(ground, gap)
+
+
+def difference(ground: Ground, left: Term, right: Term) -> Poly:
+    return add_to(dict(ground.full.poly(left)), ground.full.poly(right), -1)
 
 
 def apart(ground: Ground) -> tuple[Term, Term] | None:
@@ -155,7 +179,7 @@ def known_sum(ground: Ground, lemmas: bool) -> tuple[Use, ...] | None:
     """The uses of known equations that add up to left - right: none where it is 0 by itself, None if there are none."""
     nf = ground.full
     left, right = ground.claim.args
-    gap = add_to(dict(nf.poly(left)), nf.poly(right), -1)
+    gap = difference(ground, left, right)
     if nf.is_zero(gap):
         return ()
     found = None if lemmas else telescope.close_gap(ground, gap)  # lemmas are tried after it

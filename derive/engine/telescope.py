@@ -14,7 +14,7 @@ from derive.engine.fold import written
 from derive.engine.lettering import names_of, pool
 from derive.kernel.check import Ground, telescoped
 from derive.kernel.normal import Normal
-from derive.kernel.poly import Mono, Poly, add_to, joined, key, mono_key, small
+from derive.kernel.poly import Mono, Poly, add_to, joined, key, mono_key, scaled, small
 from derive.kernel.proof import Line, Rejected, Use
 from derive.kernel.sums import unused
 from derive.term import (
@@ -26,10 +26,12 @@ from derive.term import (
     cmp,
     div,
     index,
+    make,
     mul,
     neg,
     num,
     power,
+    put,
     size,
     sub,
     substitute,
@@ -71,13 +73,13 @@ def close_gap(ground: Ground, gap: Poly) -> tuple[Use, ...] | None:
 
 def steps(ground: Ground, gap: Poly) -> Iterator[tuple[Use, Poly]]:
     """Uses that take sums out of the gap, each with what is left."""
-    nf, name = ground.full, next(pool(names_of(ground)))
-    for use, gone in guesses(nf, gap):
+    name = next(pool(names_of(ground)))
+    for use, gone in guesses(ground, gap):
         use = spoken(use, name)
         try:
             left, right = telescoped(ground, use)
             assert use.multiplier is not None
-            rest = add_to(dict(gap), nf.poly(mul(use.multiplier, sub(left, right))), -1)
+            rest = add_to(dict(gap), ground.full.poly(mul(use.multiplier, sub(left, right))), -1)
         except Rejected:
             continue
         if gone.isdisjoint(a for m in rest for a, _ in m):
@@ -92,8 +94,46 @@ def spoken(use: Use, name: str) -> Use:
     return replace(use, letters=((letter, end),), value=substitute(use.value, {k: letter}))
 
 
-def guesses(nf: Normal, gap: Poly) -> Iterator[tuple[Use, frozenset[Term]]]:
+def parted(ground: Ground, gap: Poly, side: Term) -> Iterator[tuple[tuple[int, ...], Term]]:
+    """Positions of addends in a side of the claim, each with that side where increments stand for the addend.
+
+    1/(k (k + 1)) is 1/k - 1/(k + 1), but no normal form takes it apart.
+    """
+    nf, letter = ground.full, next(pool(names_of(ground)))
+    for use, gone in guesses(ground, gap):
+        use = spoken(use, letter)
+        ((k, _),), value = use.letters, use.value
+        assert value is not None and use.multiplier is not None
+        for path, t in places(side):
+            if t.op == "sum" and len(t.bound) == 1 and nf.poly(t).keys() == {frozenset({(a, 1)}) for a in gone}:
+                table = {s.atom: nf.term(s.factor) for s in sums(nf, gap)}
+                shares = {div(num(c), table[a]) for m, c in nf.poly(t).items() for a, _ in m}
+                scale, *others = {nf.canonical(mul(share, use.multiplier)) for share in shares}
+                if others:
+                    continue
+                after, before = (nf.poly(mul(scale, substitute(value, {k: place}))) for place in (add(k, ONE), k))
+                own = substitute(increment(nf, after, before), {k: t.bound[0]})
+                yield (*path, 0), put(side, path, make("sum", (own, t.args[1]), None, t.bound))
+
+
+def increment(nf: Normal, after: Poly, before: Poly) -> Term:
+    """after - before, without the constants of both, each positive where all of it has one sign."""
+    first, last = ({m: c for m, c in p.items() if q.get(m) != c} for p, q in ((after, before), (before, after)))
+    if all(c < 0 for c in first.values()):
+        first, last = scaled(last, -1), scaled(first, -1)
+    return sub(written(nf, first, []), written(nf, last, []))
+
+
+def places(term: Term, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Term]]:
+    """Every subterm with its position, but for those under a binder."""
+    yield path, term
+    for p, a in enumerate(term.args if not term.bound else ()):
+        yield from places(a, (*path, p))
+
+
+def guesses(ground: Ground, gap: Poly) -> Iterator[tuple[Use, frozenset[Term]]]:
     """Sums that may telescope, each with the atoms that it would take out of the gap."""
+    nf, right = ground.full, ground.claim.args[1]
     found = list(sums(nf, gap))
     for first in found:
         alike = [s for s in found if (s.letter, s.end) == (first.letter, first.end)]
@@ -104,6 +144,10 @@ def guesses(nf: Normal, gap: Poly) -> Iterator[tuple[Use, frozenset[Term]]]:
             add_to(wanted, nf.mul(s.factor, s.addend))
         whole = neg(moving(nf, rest, first))
         ways = [(whole, wanted, ONE, atoms)]
+        if is_number(
+            first.end, right
+        ):  # as it was written: lgamma(k + 1) is defined at 0, where lgamma(k) + log(k) is not
+            ways.append((at_letter(right, first), wanted, ONE, atoms))
         if len(alike) == 1:
             ways.append((div(whole, moving(nf, first.factor, first)), first.addend, nf.term(first.factor), atoms))
         total = nf.mul(first.factor, first.addend)
@@ -176,7 +220,11 @@ def moving(nf: Normal, poly: Poly, s: Sum) -> Term:
         add_to(
             merged, {frozenset((a, small(e.value)) if e.op == "num" else (power(a, e), 1) for a, e in total.items()): c}
         )
-    term = written(nf, merged, [])
+    return at_letter(written(nf, merged, []), s)
+
+
+def at_letter(term: Term, s: Sum) -> Term:
+    """The term with the letter where the sum ends."""
     if s.end.op == "index":
         return substitute(term, {s.end: s.letter})
     return transform(term, lambda t: s.letter if t is s.end else None)
