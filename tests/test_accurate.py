@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from derive.codegen import Compiled, Quantity, quantity, reverse_mode
+from derive.codegen import Compiled, Quantity, compile_quantity, quantity, reverse_mode
 from derive.codegen.accurate import STEADY, free_rows, rounded_rows, rows
 from derive.codegen.forms import FORMS, ROUNDED, form_of
 from derive.codegen.prepare import prepared
-from derive.codegen.scalar import SCALARS
+from derive.codegen.scalar import SCALARS, TEXTS
 from derive.codegen.stable import stabilised
 from derive.engine.prove import prove
 from derive.evidence.inputs import Inputs, plain
@@ -261,6 +262,21 @@ def test_scalar_rows_match_in_either_order_and_nothing_else() -> None:
     assert applied["g"] == ["1 - tanh(x)**2 = 1/cosh(x)**2"]
     assert applied["d"] == applied["e"] == applied["f"] == []
     assert len(SCALARS) > 10
+
+
+@pytest.mark.parametrize("names", ["xab", "bxa", "abx", "bab"])
+@pytest.mark.parametrize("row", TEXTS, ids=lambda row: row[0])
+def test_letters_of_scalar_rows_are_no_variables(row: tuple[str, str, str], names: str) -> None:
+    """A formula in variables of the same names as the row's letters, each in the place of another."""
+    renamed = re.sub(r"\b[xab]\b", lambda m: names["xab".index(m[0])], row[0])
+    theory = loads(f'"""T."""\nx: real\na: real\nb: real\nf = {renamed}\n')
+    stable, plain = (compile_quantity(theory, "f", form) for form in (True, False))
+    given = {"x": 0.25, "a": 0.5, "b": -1.5}
+    if "x - " not in renamed and "log(1 + " in renamed and "exp" not in renamed:
+        given = {name: abs(value) for name, value in given.items()}
+    assert {a.name for a in stable.arguments} == {a.name for a in plain.arguments}
+    given = {a.name: given[a.name] for a in plain.arguments}
+    assert stable(**given) == pytest.approx(float(plain(**given)), rel=1e-12)
 
 
 def test_variance_takes_two_passes() -> None:

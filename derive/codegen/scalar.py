@@ -7,7 +7,7 @@ from functools import cache
 from derive.codegen.stable import Definitions, Inner, Rewrite, opened
 from derive.language import expression, loads
 from derive.language.theory import Theory
-from derive.term import Term, replace_variable
+from derive.term import Term, replace_variable, var
 
 # left, right, and the theorem of `stable_forms` that says so; the more particular ones first
 TEXTS: tuple[tuple[str, str, str], ...] = (
@@ -36,7 +36,11 @@ def _theory() -> Theory:
 
 @cache
 def _side(text: str) -> Term:
-    return expression(text, _theory())
+    """The text read, its letters under names that no theory can have: what replaces one is not replaced again."""
+    term = expression(text, _theory())
+    for name in LETTERS:
+        term = replace_variable(term, name, (), var(f"?{name}"))
+    return term
 
 
 def matched(pattern: Term, term: Term, definitions: Definitions) -> dict[str, Term] | None:
