@@ -67,9 +67,12 @@ def every_quantity(theory: Theory) -> list[Quantity]:
 
 
 def job(
-    q: Quantity, seed: int, largest: int, stable: bool = True
+    q: Quantity, seed: int, largest: int, stable: bool = True, batch: tuple[int, ...] = ()
 ) -> tuple[tuple[str, str, list[list[Any]]], Any] | None:
-    """What node is asked, and what NumPy's function gives; None where neither language has a form."""
+    """What node is asked, and what NumPy's function gives; None where neither language has a form.
+
+    Arguments have the last ones of the batch axes, more or fewer of them, some of length 1.
+    """
     try:
         code = q.compile(stable)
     except CodegenError:
@@ -80,7 +83,8 @@ def job(
     sizes = {axis: int(rng.integers(1, largest)) for axis in q.context.axes}
     given = []
     for a in code.arguments:
-        shape = tuple(sizes[axis] for axis in a.axes)
+        lead = tuple(1 if rng.random() < 0.2 else length for length in batch[rng.integers(len(batch) + 1) :])
+        shape = lead + tuple(sizes[axis] for axis in a.axes)
         entries = draw(rng, a.kind, sizes.get(a.over or "", 0), shape)
         if a.axes and a.kind in ("real", "positive", "nonnegative"):
             entries = entries / 8  # near each other: nothing cancels but for a few units
@@ -127,6 +131,32 @@ def test_every_form_of_the_language_agrees_with_numpy(tmp_path: Path, stable: bo
     assert len(done) == len(found)
     for (name, (_, expected)), (answer,) in zip(done, run([pair[0] for _, pair in done], tmp_path), strict=True):
         assert_same(answer, expected, name)
+
+
+@needs_node
+@pytest.mark.parametrize("batch", [(3,), (2, 1, 3)], ids=["one batch axis", "several"])
+def test_batch_axes_broadcast_as_in_numpy(tmp_path: Path, batch: tuple[int, ...]) -> None:
+    quantities = [quantity(EVERYTHING, name) for name in EVERYTHING.definitions]
+    quantities += [q for source in ("softmax", "attention") for q in every_quantity(load(source))]
+    found = [(q.title or q.name, job(q, 4, 4, batch=batch)) for q in quantities]
+    done = [(name, pair) for name, pair in found if pair]
+    assert len(done) > 40
+    for (name, (_, expected)), (answer,) in zip(done, run([pair[0] for _, pair in done], tmp_path), strict=True):
+        assert_same(answer, expected, name)
+
+
+@needs_node
+def test_several_results_have_each_their_batch_axes(tmp_path: Path) -> None:
+    theory = loads('"""Two."""\nn: axis\nx: real[n]\nT: positive\na[i] = x[i] / T\nb = sum(x[i] for i in n)\n')
+    source = javascript(quantity(theory, "a, b"))
+    calls = [[[1, 3], 2], [[[1, 3], [5, 7]], 2], [[1, 3], [2, 4]], [[], 2], [[[1], [2]], [1, 2, 3]], [[[1]], []]]
+    ((plain, rows, scales, empty, apart, nothing),) = run([(source, "a_b", calls)], tmp_path)
+    assert plain == [[0.5, 1.5], 4]
+    assert rows == [[[0.5, 1.5], [2.5, 3.5]], [4, 12]]
+    assert scales == [[[0.5, 1.5], [0.25, 0.75]], [4, 4]]
+    assert empty == "RangeError: axis n: size 0 in x, expected at least 1"
+    assert apart == "RangeError: batch axes of the sizes 2 and 3 do not broadcast"
+    assert nothing == [[], []]
 
 
 def test_a_wrong_answer_would_be_seen() -> None:
@@ -194,7 +224,7 @@ def test_words_of_javascript_are_ordinary_variables(tmp_path: Path) -> None:
 def test_comment_cannot_be_left() -> None:
     theory = loads('"""A title."""\nx: real\nf = x * x\n', name="x*/ alert(1) </script><!--")
     source = javascript(quantity(theory, "f"))
-    assert source.count("*/") == 1
+    assert source.count("*/") == source.count("/**")
     assert "</script" not in source
     assert "<!--" not in source
 

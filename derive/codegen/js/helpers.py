@@ -23,6 +23,31 @@ function _sizes(axes, arrays, sizes = new Map()) {
   return axes.map((axis) => sizes.get(axis));
 }
 """,
+    "_depth": """
+/** How many arrays lie one in the other. */
+function _depth(array) {
+  return array?.length === undefined ? 0 : 1 + _depth(array[0]);
+}
+""",
+    "_batched": """
+/**
+ * The function of the arguments, each given with its number of own axes; where some have more, it is taken at each
+ * place of those leading axes, which broadcast, and its results, so many, are nested in the same way.
+ */
+function _batched(results, given, f) {
+  const extra = given.map(([argument, own]) => _depth(argument) - own);
+  const most = Math.max(...extra);
+  if (!(most > 0)) return f(...given.map(([argument]) => argument));
+  const long = given.filter(([{ length }], k) => extra[k] === most && length !== 1);
+  const size = long.length > 0 ? long[0][0].length : 1;
+  for (const [{ length }] of long) {
+    if (length !== size) throw new RangeError(`batch axes of the sizes ${size} and ${length} do not broadcast`);
+  }
+  const at = (k) => ([array, own], p) => [extra[p] < most ? array : array[array.length === 1 ? 0 : k], own];
+  const all = Array.from({ length: size }, (_, k) => _batched(results, given.map(at(k)), f));
+  return results === 1 ? all : Array.from({ length: results }, (_, p) => all.map((several) => several[p]));
+}
+""",
     "_atLeast": """
 /** A RangeError where the axis lacks an entry that the formula names. */
 function _atLeast(axis, size, least) {

@@ -38,15 +38,18 @@ def commented(lines: list[str]) -> list[str]:
     return ["/**", *(f" * {line}".rstrip() for line in safe), " */"]
 
 
-def wrapped(line: str, indent: str = "  ") -> list[str]:
-    """The statement indented, in lines of at most the width where it has places to break, the outermost first."""
+def wrapped(line: str, indent: str = "  ", further: str = "    ") -> list[str]:
+    """The statement indented, in lines of at most the width where it has places to break, the outermost first.
+
+    Lines after the first are indented `further`.
+    """
     line = indent + line
     places = [p for p in _places(line) if p[1] <= WIDTH]
     if len(line) <= WIDTH or not places:
         return [line]
     depth = min(d for d, _ in places)
     place = max(p for d, p in places if d == depth)
-    return [line[:place], *wrapped(line[place + 1 :], indent if indent.startswith("    ") else indent + "    ")]
+    return [line[:place], *wrapped(line[place + 1 :], indent + further, "")]
 
 
 def _places(line: str) -> Iterator[tuple[int, int]]:

@@ -1,8 +1,8 @@
-"""JavaScript from the same plan as NumPy's code: arrays as functions of their letters, for one point, without imports.
+"""JavaScript from the same plan as NumPy's code: arrays as functions of their letters, without imports.
 
-A vector is a Float64Array or an array of numbers, a matrix an array of rows, and so on. Every definition, every
-subexpression used twice, and every reduction that does not depend on the letters around it becomes a statement of its
-own, so nothing is computed twice.
+The code is for one point, which is taken at each place of leading batch axes. A vector is a Float64Array or an array of
+numbers, a matrix an array of rows, and so on. Every definition, every subexpression used twice, and every reduction
+that does not depend on the letters around it becomes a statement of its own, so nothing is computed twice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from derive.codegen.heading import DOUBLE, accuracy, heading
 from derive.codegen.js.helpers import needed, snippet
 from derive.codegen.js.rows import ROWS
 from derive.codegen.js.text import RESERVED, Text, commented, wrapped
-from derive.codegen.source import Plan, Quantity, parameter
+from derive.codegen.source import Argument, Plan, Quantity, parameter
 from derive.codegen.value import CodegenError
 from derive.language.printer import to_text
 from derive.term import Term, alpha, subterms
@@ -26,12 +26,13 @@ HOISTED = frozenset({"sum", "prod", "max", "min", "argmax"})
 SHARED = COSTLY - {"delta", "cmp"}  # cheap, or a condition
 
 
-def javascript(quantity: Quantity, stable: bool = True, module: bool = True) -> str:
+def javascript(quantity: Quantity, stable: bool = True, module: bool = True, batch: bool = True) -> str:
     """The source of the quantity as one JavaScript function, with the helpers that it calls before it.
 
-    `module` puts `export` before it. Raises CodegenError, by name, for what has no form.
+    `module` puts `export` before it; `batch` has it take leading batch axes. Raises CodegenError, by name, for what has
+    no form.
     """
-    return Writer(quantity.plan(stable, RESERVED)).source(module)
+    return Writer(quantity.plan(stable, RESERVED)).source(module, batch)
 
 
 class Writer:
@@ -52,18 +53,33 @@ class Writer:
         self.shared = repeated(plan.bodies, self.fixed)
         self.sizes: set[str] = set()
 
-    def source(self, module: bool) -> str:
+    def source(self, module: bool, batch: bool) -> str:
         q = self.plan.quantity
         body = self._body()
         head = self._head()
         name = parameter(q.name, set(self.names), RESERVED)
         arguments = ", ".join(a.parameter for a in self.plan.arguments)
-        about = heading((self.plan,), batch=False, stated=accuracy(self.plan, DOUBLE, corrected=False))
+        spread = [a for a in self.plan.arguments if a.kind != "size"] if batch else []
+        about = heading((self.plan,), bool(spread), stated=accuracy(self.plan, DOUBLE, corrected=False))
         function = f"{'export ' * module}function {name}({arguments}) {{"
-        inside = [line for s in (*head, *self.lines, f"return {body};") for line in wrapped(s)]
+        statements = [*head, *self.lines, f"return {body};"]
+        inside = [line for s in self._at_each_place(statements, spread) for line in s]
         own = "\n".join([*commented(about), function, *inside, "}"])
         every = sorted({k for name in self.helpers for k in needed(name)})
         return "\n\n".join([*(self._renamed(snippet(name), every) for name in every), own]) + "\n"
+
+    def _at_each_place(self, statements: list[str], spread: list[Argument]) -> Iterator[list[str]]:
+        """The lines of the statements, which are carried out at each place of batch axes of the arguments, if any."""
+        if not spread:
+            yield from map(wrapped, statements)
+            return
+        given = ", ".join(f"[{a.parameter}, {len(a.axes)}]" for a in spread)
+        inner = ", ".join(a.parameter for a in spread)
+        results = len(self.plan.results)
+        yield wrapped(f"return {self.helper('_batched')}({results}, [{given}], ({inner}) => {{")
+        for statement in statements:
+            yield wrapped(statement, "    ")
+        yield ["  });"]
 
     def _renamed(self, text: str, every: list[str]) -> str:
         for name in every:

@@ -41,7 +41,7 @@ class Computed:
         """Its JavaScript, the helpers before it."""
         from derive.codegen import javascript
 
-        return javascript(self.quantity, self.stable, module=False)
+        return javascript(self.quantity, self.stable, module=False, batch=False)
 
 
 @dataclass(frozen=True)
