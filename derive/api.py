@@ -12,6 +12,7 @@ from derive.language import LanguageError
 from derive.language import load as _load
 from derive.language import loads as _loads
 from derive.language.printer import to_text
+from derive.language.theory import Theorem as Statement
 from derive.language.theory import Theory as Text
 from derive.term import Term, subterm
 
@@ -159,7 +160,7 @@ class Theory:
     """A theory: its theorems by name, and its quantities as functions."""
 
     def __init__(self, text: Text, timeout: float = TIMEOUT):
-        self.text = text
+        self.text, self._timeout = text, timeout
         self._theorems = {t.name: Theorem(text, t.name, timeout) for t in text.theorems}
 
     def __repr__(self) -> str:
@@ -196,10 +197,17 @@ class Theory:
         return compile_quantity(self.text, name, stable, wide)
 
     def vjp(self, name: str, wrt: str, stable: bool | str = True, wide: bool | None = None) -> Compiled:
-        """A cotangent times the derivative of a definition, as a function of the cotangent and its variables."""
-        from derive.codegen import vjp
+        """A cotangent times the derivative of a quantity, as a function of the cotangent and its variables.
 
-        return vjp(self.text, name, wrt, stable, wide)
+        It is what a theorem says of it, if that is proved, or else made from the definitions.
+        """
+        from derive.codegen import vjp
+        from derive.engine.check import check_theory
+
+        def proved(owner: Text, theorem: Statement) -> bool:
+            return check_theory(owner, self._timeout, only=theorem.name)[theorem.name].verdict == "proved"
+
+        return vjp(self.text, name, wrt, stable, wide, proved)
 
 
 def load(source: str | Path, timeout: float = TIMEOUT) -> Theory:

@@ -327,14 +327,24 @@ def code(name: str, wrt: str | None, backend: str, timeout: float) -> int:
     if isinstance(theory, Exception):
         _complain(theory)
         return BAD_INPUT
-    try:
-        found = code_of(theory, quantity, wrt, backend)
-    except KeyError as problem:
-        raise click.UsageError(problem.args[0]) from None
-    except Refused as why:
-        raise Failure(str(why), OPEN) from None
+    known: dict[tuple[str, str], TheoryResult] = {}
     with _progress() as tell:
-        results = [_checked(owner, timeout, tell, theorem) for owner, theorem in found.rests_on]
+
+        def result_of(owner: Theory, theorem: str) -> TheoryResult:
+            if (owner.name, theorem) not in known:
+                known[owner.name, theorem] = _checked(owner, timeout, tell, theorem)
+            return known[owner.name, theorem]
+
+        def proved(owner: Theory, theorem: str) -> bool:
+            return result_of(owner, theorem).theorems[0].verdict == "proved"
+
+        try:
+            found = code_of(theory, quantity, wrt, backend, proved)
+        except KeyError as problem:
+            raise click.UsageError(problem.args[0]) from None
+        except Refused as why:
+            raise Failure(str(why), OPEN) from None
+        results = [result_of(owner, theorem) for owner, theorem in found.rests_on]
     click.echo(found.source(results), nl=False)
     for result, (owner, theorem) in zip(results, found.rests_on, strict=True):
         verdict = result.theorems[0].verdict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -37,29 +37,38 @@ class Code:
         return backends.BACKENDS[self.backend](replace(self.quantity, notes=notes))
 
 
-def code_of(theory: Theory, name: str | None, wrt: str | None = None, backend: str = "numpy") -> Code:
-    """The code of a named quantity, or of its reverse mode by a variable. KeyError where there is no such name."""
+def code_of(
+    theory: Theory,
+    name: str | None,
+    wrt: str | None,
+    backend: str,
+    proved: Callable[[Theory, str], bool],
+) -> Code:
+    """The code of a named quantity, or of its reverse mode by a variable. KeyError where there is no such name.
+
+    A theorem says what the reverse mode is if it is `proved`.
+    """
     from derive.codegen import CodegenError, quantity, reverse_mode
 
-    if wrt is not None and wrt not in theory.declarations:
-        raise KeyError(f"{theory.name} has no variable {wrt!r}; there are {', '.join(theory.declarations)}")
     try:
-        found = quantity(theory, name or "") if wrt is None else reverse_mode(theory, _definition(theory, name), wrt)
+        found = quantity(theory, name or "")
+    except KeyError:
+        wrong = f"has no quantity {name!r}" if name else f"is a theory: name a quantity of it, {theory.name}.QUANTITY"
+        names = [*theory.definitions, *(t.name for t in theory.theorems)]
+        raise KeyError(f"{theory.name} {wrong}; there are {', '.join(names)}") from None
+    except CodegenError as why:
+        raise Refused(str(why)) from None
+    variables = found.context.declarations
+    if wrt is not None and wrt not in variables:
+        raise KeyError(f"{theory.name} has no variable {wrt!r}; there are {', '.join(variables)}")
+    try:
+        if wrt is not None:
+            found = reverse_mode(theory, name or "", wrt, lambda owner, theorem: proved(owner, theorem.name))
         code = Code(found, backend, _behind(theory, found))
         code.source()
         return code
     except CodegenError as why:
         raise Refused(str(why)) from None
-    except KeyError:
-        wrong = f"has no quantity {name!r}" if name else f"is a theory: name a quantity of it, {theory.name}.QUANTITY"
-        names = [*theory.definitions, *(t.name for t in theory.theorems if wrt is None)]
-        raise KeyError(f"{theory.name} {wrong}; there are {', '.join(names)}") from None
-
-
-def _definition(theory: Theory, name: str | None) -> str:
-    if name not in theory.definitions:
-        raise KeyError(name)
-    return name
 
 
 def _behind(theory: Theory, found: Quantity) -> tuple[tuple[Theory, str], ...]:

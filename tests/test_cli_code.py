@@ -47,6 +47,8 @@ def alone(source: str, call: str, folder: Path) -> str:
         (["softmax.jacobian"], "jacobian([0.0, 0.0])", "[[ 0.25 -0.25]\n [-0.25  0.25]]"),
         (["softmax.s", "--vjp", "z"], "s_vjp([1.0, 0.0], [0.0, 0.0])", "[ 0.25 -0.25]"),
         (["cross_entropy.loss", "--vjp", "z"], "loss_vjp(1.0, [0.0, 0.0], [1.0, 0.0])", "[-0.5  0.5]"),
+        (["softmax.jacobian", "--vjp", "z"], "jacobian_vjp(np.eye(3), np.zeros(3))", "[0. 0. 0.]"),
+        (["softmax.positive_semidefinite.mean", "--vjp", "v"], "mean_vjp(1.0, [0.0, 0.0])", "[0.5 0.5]"),
         (["softmax.positive_semidefinite.mean"], "mean([0.0, 0.0], [1.0, 3.0])", "2.0"),
     ],
 )
@@ -72,10 +74,10 @@ def test_code_of_a_quantity_in_a_file(derive: Derive, theory: Write) -> None:
 
 
 def test_code_that_rests_on_a_theorem_which_is_not_proved_says_so(derive: Derive, theory: Write) -> None:
-    run = derive("code", f"{theory(WRONG)}.s", "--vjp", "z", "--timeout", 5)
+    run = derive("code", f"{theory(WRONG)}.vjp", "--timeout", 5)
     assert run.status == 1
     assert "rests on mine.vjp, which is refuted" in run.err
-    assert "def s_vjp(g, z, out=None):" in run.out
+    assert "def vjp(z, g, out=None):" in run.out
     assert derive("code", f"{theory(WRONG)}.open_", "--timeout", 3).status in (1, 4)
 
 
@@ -92,9 +94,16 @@ def test_heading_holds_the_digests_of_the_certificate(derive: Derive, tmp_path: 
 
 
 def test_heading_of_what_is_not_proved_holds_no_digest(derive: Derive, theory: Write) -> None:
-    run = derive("code", f"{theory(WRONG)}.s", "--vjp", "z", "--timeout", 5)
+    run = derive("code", f"{theory(WRONG)}.vjp", "--timeout", 5)
     assert "Theorem mine.vjp: refuted\n" in run.out
     assert run.out.count("sha256") == 1  # of stable_forms.any_shift
+
+
+def test_reverse_mode_does_not_rest_on_what_is_refuted(derive: Derive, theory: Write, tmp_path: Path) -> None:
+    run = derive("code", f"{theory(WRONG)}.s", "--vjp", "z", "--timeout", 5)
+    assert (run.status, run.err) == (0, "")
+    assert "mine.s, backwards by z" in run.out
+    assert alone(run.out, "s_vjp([1.0, 0.0], [0.0, 0.0])", tmp_path) == "[ 0.25 -0.25]"
 
 
 def test_js_is_one_module_without_imports(derive: Derive) -> None:
@@ -119,7 +128,8 @@ def test_other_backends_are_missing_tools(derive: Derive, backend: str) -> None:
         (["softmax"], 2, "name a quantity of it"),
         (["softmax.q"], 2, "no quantity 'q'; there are Z, s"),
         (["softmax.s", "--vjp", "q"], 2, "no variable 'q'; there are z"),
-        (["softmax.jacobian", "--vjp", "z"], 2, "no quantity 'jacobian'"),
+        (["softmax.jacobi", "--vjp", "z"], 2, "no quantity 'jacobi'"),
+        (["attention.O,dQ", "--vjp", "Q"], 4, "a reverse mode is that of one quantity"),
         (["softmaks.s"], 3, "softmaks.s"),
         (["cross_entropy.batch_loss", "--vjp", "target"], 4, "nothing is differentiated by target"),
     ],

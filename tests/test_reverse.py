@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from test_codegen import draw, exact
 
+import derive
 from derive.codegen import CodegenError, Quantity, compile_side, quantity, reverse_mode, vjp
 from derive.codegen.quantities import carried_back, variables_of
 from derive.evidence.enclosure import Enclosed, evaluate
@@ -184,7 +185,7 @@ def test_nothing_larger_than_the_formula_is_made() -> None:
     [
         ("q: random(mean=0, variance=1)\nf = E(q * x)", "x", "nothing is carried back through E"),
         ("f = trigamma(x)", "x", "trigamma has no derivative in the language"),
-        ("n: axis\ni: index[n]\nz: real[n]\nf = x + sum(z[k] for k in n if k == i)", "i", "has no definition f with"),
+        ("n: axis\ni: index[n]\nz: real[n]\nf = x + sum(z[k] for k in n if k == i)", "i", "theory.f has no variable i"),
         ("e: integer\nf = x ** e", "e", "which is no real number"),
     ],
 )
@@ -192,6 +193,91 @@ def test_what_has_no_derivative_is_refused_by_name(text: str, wrt: str, why: str
     theory = loads(f'"""T."""\nx: real\n{text}\n')
     with pytest.raises(CodegenError, match=why):
         vjp(theory, "f", wrt)
+
+
+STATED = loads(
+    '''"""Theorems that are not the reverse mode of f, or not everywhere."""
+n: axis
+z: real[n]
+A: real[n, n]
+t: index[n]
+f = sum(z[k] ** 2 for k in n) + sum(z[i] * A[i, j] * z[j] for i in n for j in n)
+def one_entry():
+    assert diff(f, z[t]) == 2 * z[t] + sum((A[t, k] + A[k, t]) * z[k] for k in n)
+def symmetric():
+    assume(A[i, j] == A[j, i])
+    assert diff(f, z[i]) == 2 * z[i] + 2 * sum(A[i, k] * z[k] for k in n)
+def diagonal():
+    assert diff(f, A[i, i]) == z[i] ** 2
+def wrong():
+    assert diff(f, z[i]) == 2 * z[i]
+def twice(b: real[n]):
+    y[i] = b[i] * z[i] ** 3
+    assert sum(y[i] for i in n) == sum(z[i] ** 3 * b[i] for i in n)
+'''
+)
+
+
+def test_theorems_about_some_entries_or_some_values_are_no_reverse_mode() -> None:
+    rng = np.random.default_rng(0)
+    z, A, g = rng.standard_normal(3), rng.standard_normal((3, 3)), 2.0
+    by_z = vjp(STATED, "f", "z", trusted=lambda owner, theorem: theorem.name != "wrong")
+    np.testing.assert_allclose(by_z(g=g, z=z, A=A), g * (2 * z + (A + A.T) @ z), rtol=1e-14)
+    np.testing.assert_allclose(vjp(STATED, "f", "A")(g=g, z=z), g * np.outer(z, z), rtol=1e-14)
+
+
+def test_reverse_mode_rests_on_proved_theorems_alone() -> None:
+    wrong, right = vjp(STATED, "f", "z"), derive.loads(STATED.text).vjp("f", "z")
+    assert [a.name for a in wrong.arguments] == ["g", "z", "A"]
+    assert wrong(1.0, [1.0], [[1.0]]).tolist() == [2]
+    assert right(1.0, [1.0], [[1.0]]).tolist() == [4]
+
+
+def test_theorem_about_another_definition_of_the_name_is_no_reverse_mode() -> None:
+    theory = loads('"""T."""\nfrom softmax import Z, z, n\ns[i] = exp(2 * z[i]) / Z\n')
+    q = reverse_mode(theory, "s", "z")
+    assert q.title == "theory.s, backwards by z"
+    assert reverse_mode(load("softmax"), "s", "z").title == "softmax.vjp"
+
+
+@pytest.mark.parametrize(("name", "wrt"), [("twice.y", "z"), ("twice.y", "b"), ("twice", "z"), ("one_entry", "A")])
+def test_local_definitions_and_right_sides_have_a_reverse_mode(name: str, wrt: str) -> None:
+    code = vjp(STATED, name, wrt)
+    rng = np.random.default_rng(0)
+    z, b, A, t = rng.standard_normal(3), rng.standard_normal(3), rng.standard_normal((3, 3)), 1
+    g = rng.standard_normal(3) if name == "twice.y" else 2.0
+    row, one = 2 * np.eye(3)[t][:, None] * z, 2 * z * np.eye(3)[t][:, None]
+    expected = {
+        ("twice.y", "z"): 3 * g * b * z**2,
+        ("twice.y", "b"): g * z**3,
+        ("twice", "z"): 6 * b * z**2,
+        ("one_entry", "A"): row + one.T,
+    }
+    given = {"z": z, "b": b, "A": A, "t": t, "g": g, "n": 3}
+    found = code(**{a.name: given[a.name] for a in code.arguments})
+    np.testing.assert_allclose(found, expected[name, wrt], rtol=1e-14)
+
+
+def test_reverse_mode_reaches_named_entries() -> None:
+    theory = loads(
+        '"""T."""\nn: axis\nz: real[n]\ndef e():\n    assume(z == [1, 2])\n    assert 5 < exp(z[0]) * z[1]\n'
+    )
+    code = vjp(theory, "e", "z")
+    assert code(1.0, [0.0, 3.0, 5.0]).tolist() == [3, 1, 0]
+
+
+def test_filters_of_other_letters_stand_outside_of_a_sum() -> None:
+    """The reverse mode of a causal share takes no array of three axes, and no number from outside the filter."""
+    theory = loads(
+        '"""T."""\nn: axis\nX: real[n, n]\nZ[i] = sum(exp(X[i, k]) for k in n if k <= i)\n'
+        "P[i, j] = where(j <= i, exp(X[i, j]) / Z[i], 0)\n"
+    )
+    code = vjp(theory, "P", "X")
+    assert "_blocks(n * n," in " ".join(code.source.split()).replace("( n", "(n")
+    X, g = np.random.default_rng(0).standard_normal((2, 4, 4))
+    expected = np.tril(code(g, X))
+    X[np.triu_indices(4, 1)] = 1e5
+    np.testing.assert_allclose(code(g, X), expected, rtol=1e-14)
 
 
 def test_wrong_adjoint_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from derive.codegen.accurate import at_place, exact_difference
 from derive.codegen.value import CodegenError
 from derive.kernel.normal import Normal
-from derive.kernel.signs import FLIP, NEG, POS, ZERO, sign
+from derive.kernel.proof import Rejected
+from derive.kernel.signs import ANY, FLIP, NEG, POS, ZERO, sign
 from derive.language.printer import to_text
 from derive.term import (
     ONE,
@@ -157,7 +158,10 @@ class Analysis:
             return FLIP[self.signs(term.args[0])]
         if term.op == "fn" and term.value == "log1p" and not self.signs(term.args[0]) & NEG:
             return ZERO | POS
-        return sign(self.normal, term)
+        try:
+            return sign(self.normal, term)
+        except Rejected:  # beyond what the kernel brings to a normal form
+            return ANY
 
     def positive(self, term: Term) -> Term:
         """The size of the term: itself, negated, or its absolute value, as its sign is known."""

@@ -88,7 +88,7 @@ class Emitter:
         self.guarded = False
         self.spans: set[tuple[Term, ...]] = set()  # the letters of what is computed
         self.made: dict[str, Made] = {}  # by name, what a call that takes `out` makes
-        self._calls: dict[tuple[str, Axes], str] = {}  # what calls with these arguments have made
+        self._written: dict[tuple[str, Axes], str] = {}  # the names of what has been written
         self.large: frozenset[Axes] = frozenset()  # the axes, sorted, of arrays that get a statement each
         self.multiplies = False  # whether matrices are multiplied
         self.corrected = False  # whether the rounding of an exponent is put back
@@ -242,8 +242,8 @@ class Emitter:
     def named(self, value: Value, stem: str) -> Value:
         if value.text.isidentifier():
             return value
-        same = self._calls.get((value.into, axes_of(value.letters)))
-        if same:  # the same call again
+        same = self._written.get((value.text, axes_of(value.letters)))
+        if same:  # the same statement again
             return replace(value, text=same, level=ATOM, into="")
         name = self.fresh(stem)
         self._passing.add(name)
@@ -296,7 +296,7 @@ class Emitter:
             self.lines[-1] = name + self.lines[-1].removeprefix(old)
             if old in self.made:
                 self.made[name] = self.made.pop(old)
-                self._calls[self.made[name].into, self.made[name].axes] = name
+            self._written = {k: name if v == old else v for k, v in self._written.items()}
             self._memo = {k: replace(v, text=name) if v.text == old else v for k, v in self._memo.items()}
             return replace(value, text=name)
         return self._assigned(value, name)
@@ -308,7 +308,7 @@ class Emitter:
     def _assigned(self, value: Value, name: str) -> Value:
         self.spans.add(value.letters)
         if value.into:
-            self._calls[value.into, axes_of(value.letters)] = name
             self.made[name] = Made(value.into, value.letters)
+        self._written[value.text, axes_of(value.letters)] = name
         self.lines.append(f"{name} = {value.text}")
         return Value(name, value.letters, ATOM, value.kind)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from derive.codegen.prepare import reachable
 from derive.codegen.reverse import accumulated
 from derive.codegen.source import Compiled, Part, Quantity
 from derive.codegen.value import CodegenError
@@ -12,6 +13,8 @@ from derive.kernel.context import Context, Declaration, Definition
 from derive.language.printer import to_text
 from derive.language.theory import Claim, Theorem, Theory
 from derive.term import NONLOCAL, TRUE, Term, alike, defined, diff, fresh, make, mul, over, substitute, subterms, var
+
+Trusted = Callable[[Theory, Theorem], bool]  # whether what the theorem of that theory says is taken for true
 
 
 def compile_quantity(theory: Theory, name: str, stable: bool | str = True, wide: bool | None = None) -> Compiled:
@@ -31,14 +34,22 @@ def compile_side(theory: Theory, theorem: Theorem, claim: Claim, side: str = "ri
     return side_of(theory, theorem, claim, side).compile(stable)
 
 
-def vjp(theory: Theory, name: str, wrt: str, stable: bool | str = True, wide: bool | None = None) -> Compiled:
-    """The reverse mode of a definition by one variable: a function of the cotangent and the definition's variables.
+def vjp(
+    theory: Theory,
+    name: str,
+    wrt: str,
+    stable: bool | str = True,
+    wide: bool | None = None,
+    trusted: Trusted = lambda owner, theorem: True,
+) -> Compiled:
+    """The reverse mode of a quantity by one variable: a function of the cotangent and the quantity's variables.
 
-    It is the right side of a theorem about sum(g[i] * diff(name[i], wrt[j]) for i in n), or, for a scalar, the
-    cotangent times the right side of one about diff(name, wrt[j]). Where no theorem says it, the cotangent is carried
-    back through the definitions. Raises CodegenError for what has no derivative.
+    Of a definition it is the right side of a theorem about sum(g[i] * diff(name[i], wrt[j]) for i in n), or, for a
+    scalar, the cotangent times the right side of one about diff(name, wrt[j]), if that theorem is `trusted`. Where none
+    says it for all the theory's values, the cotangent is carried back through the definitions, or through a theorem's
+    right side. Raises CodegenError for what has no derivative.
     """
-    return reverse_mode(theory, name, wrt).compile(stable, wide)
+    return reverse_mode(theory, name, wrt, trusted).compile(stable, wide)
 
 
 def joined(theory: Theory, names: list[str]) -> Quantity:
@@ -102,17 +113,23 @@ def side_of(theory: Theory, theorem: Theorem, claim: Claim, side: str = "right")
     return Quantity(theorem.name, term, context, letters, fixed, title=title, given=context.hypotheses)
 
 
-def reverse_mode(theory: Theory, name: str, wrt: str) -> Quantity:
-    """What `vjp` compiles: of the theorems that give it, the one with the fewest hypotheses; else by accumulation."""
-    matches = [
-        (len(theorem.hypotheses), owner, theorem, chain_end(theorem, claim), match)
+def reverse_mode(theory: Theory, name: str, wrt: str, trusted: Trusted = lambda owner, theorem: True) -> Quantity:
+    """What `vjp` compiles: what a theorem without hypotheses of its own says of all entries; else by accumulation."""
+    matches = (
+        (owner, theorem, chain_end(theorem, claim), match)
         for owner, theorem in theorems(theory)
         for claim in theorem.claims
-        if (match := cotangent_of(claim.condition, name, wrt)) and plain(chain_end(theorem, claim))
-    ]
-    if not matches:
+        if not theorem.hypotheses
+        and _means_the_same(name, theory, owner)
+        and (match := cotangent_of(claim.condition, name, wrt))
+        and match[1].letters.isdisjoint((*owner.letters, *theorem.letters))
+        and plain(chain_end(theorem, claim))
+        and trusted(owner, theorem)
+    )
+    stated = next(matches, None)
+    if stated is None:
         return carried_back(theory, name, wrt)
-    _, owner, theorem, claim, (cotangent, entry) = min(matches, key=lambda m: m[0])
+    owner, theorem, claim, (cotangent, entry) = stated
     context, right = owner.context(theorem), claim.condition.args[1]
     if cotangent is None:
         cotangent = _unused("g", context)
@@ -123,7 +140,7 @@ def reverse_mode(theory: Theory, name: str, wrt: str) -> Quantity:
         f"{name}_vjp",
         right,
         context,
-        tuple(a for a in entry.args if a.op == "index" and a not in fixed),
+        entry.args,
         fixed,
         first=(cotangent,),
         also=tuple(variables_of(defined(name), context)),
@@ -132,26 +149,50 @@ def reverse_mode(theory: Theory, name: str, wrt: str) -> Quantity:
     )
 
 
+def _means_the_same(name: str, theory: Theory, owner: Theory) -> bool:
+    """Whether the definition is the same in both theories, with all that it rests on."""
+    context = Context(owner.axes, owner.declarations, owner.definitions)
+    used = reachable(defined(name), context)
+    variables = variables_of(defined(name), context)
+    return all(theory.definitions.get(d.name) == d for d in used) and all(
+        theory.declarations.get(v) == owner.declarations[v] for v in variables
+    )
+
+
 def carried_back(theory: Theory, name: str, wrt: str) -> Quantity:
-    """The reverse mode of a definition by accumulation, which no theorem states. CodegenError where there is none."""
-    owner, definition, context, fixed = found(theory, name)
-    if isinstance(definition, Theorem) or wrt not in context.declarations:
-        raise CodegenError(f"{theory.name} has no definition {name} with a variable {wrt}")
+    """The reverse mode of a definition, or of a theorem's right side, by accumulation; CodegenError without one."""
+    try:
+        q = quantity(theory, name)
+    except KeyError:
+        raise CodegenError(f"{theory.name} has no definition or theorem named {name}") from None
+    return backward(q, wrt)
+
+
+def backward(q: Quantity, wrt: str) -> Quantity:
+    """The reverse mode of what is compiled, by one of its variables: by accumulation; CodegenError without one."""
+    name, letters, context = q.name, q.letters, q.context
+    if q.parts:
+        raise CodegenError(f"a reverse mode is that of one quantity, not of {q.formula}")
+    if wrt not in context.declarations:
+        raise CodegenError(f"{q.title or name} has no variable {wrt}")
     if context.declarations[wrt].kind not in ("real", "positive", "nonnegative", "random"):
         raise CodegenError(f"nothing is differentiated by {wrt}, which is no real number")
-    letters = _loose(definition.letters, fixed)
+    if q.term is not defined(name, *letters):
+        name = _unused(name, context)
+        whole = Definition(name, letters, q.term)
+        context = replace(context, definitions={**context.definitions, name: whole})
     cotangent = _unused("g", context)
-    term, entry, context = accumulated(name, letters, context, wrt, cotangent, fixed)
-    slope = diff(defined(name, *letters), var(wrt, *entry))
+    term, entry, context = accumulated(name, letters, context, wrt, cotangent, q.fixed)
+    slope = diff(q.term, var(wrt, *entry))
     told = over("sum", mul(var(cotangent, *letters), slope), *letters) if letters else mul(var(cotangent), slope)
     return Quantity(
-        f"{name}_vjp",
+        f"{q.name}_vjp",
         term,
         context,
         entry,
-        fixed,
+        q.fixed,
         first=(cotangent,),
-        title=f"{owner.name}.{name}, backwards by {wrt}",
+        title=f"{q.title or q.name}, backwards by {wrt}",
         formula=to_text(told),
         given=context.hypotheses,
     )
@@ -203,7 +244,8 @@ def chain_end(theorem: Theorem, claim: Claim) -> Claim:
 def cotangent_of(condition: Term, name: str, wrt: str) -> tuple[str | None, Term] | None:
     """The cotangent's name and the entry differentiated by, if the left side is a reverse mode of the definition.
 
-    The name is None where the left side is the derivative of a scalar by itself.
+    The entry is any one: its subscripts are different letters. The name is None where the left side is the derivative
+    of a scalar by itself.
     """
     if condition.op != "cmp" or condition.value != "==":
         return None
@@ -220,6 +262,8 @@ def cotangent_of(condition: Term, name: str, wrt: str) -> tuple[str | None, Term
     if body.op != "def" or body.value != name or entry.value != wrt or set(body.args) != set(bound):
         return None
     if len(body.args) != len(bound) or not entry.letters.isdisjoint(bound):
+        return None
+    if len(entry.letters) != len(entry.args):
         return None
     if not others:
         return (None, entry) if not bound else None

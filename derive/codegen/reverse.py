@@ -34,6 +34,7 @@ from derive.term import (
     make,
     mul,
     neg,
+    negation,
     num,
     over,
     power,
@@ -112,12 +113,18 @@ class Carried:
         elif op == "fn":
             self._function(term, weight, letters, where_)
         elif op == "where":
-            self.back(args[1], where(args[0], weight, ZERO), letters, where_)
-            self.back(args[2], where(args[0], ZERO, weight), letters, where_)
+            self._cases(args[0], args[1:], weight, letters, where_)
         elif op in ("sum", "prod", "max", "min"):
             self._binder(term, weight, letters, where_)
         else:
             raise CodegenError(f"nothing is carried back through {op}: {to_text(term)}")
+
+    def _cases(
+        self, condition: Term, parts: Iterable[Term], weight: Term, letters: tuple[Term, ...], where_: Term
+    ) -> None:
+        """Each of two parts where it is the one: what the other place holds may be infinite, and is not multiplied."""
+        for part, held in zip(parts, (condition, negation(condition)), strict=True):
+            self.back(part, weight, letters, conjoined(where_, held))
 
     def _power(self, term: Term, weight: Term, letters: tuple[Term, ...], where_: Term) -> None:
         base, exponent = term.args
@@ -129,9 +136,7 @@ class Carried:
     def _function(self, term: Term, weight: Term, letters: tuple[Term, ...], where_: Term) -> None:
         name, args = term.value, term.args
         if name in ("max", "min"):
-            first = cmp(">=" if name == "max" else "<=", *args)
-            self.back(args[0], where(first, weight, ZERO), letters, where_)
-            self.back(args[1], where(first, ZERO, weight), letters, where_)
+            self._cases(cmp(">=" if name == "max" else "<=", *args), args, weight, letters, where_)
         elif name not in SLOPES:
             raise CodegenError(f"{name} has no derivative in the language: {to_text(term)}")
         elif (slope := SLOPES[name](args[0])) is not ZERO:
@@ -183,14 +188,15 @@ class Carried:
         above, below = (opened(t, self.context.definitions) for t in ratio.args)
         place = entry.place
         alone = place in letters and place not in entry.apart.rest.letters  # of one sum, not a diagonal
-        if alone and where_ is TRUE and below.args[1] is TRUE:
+        if alone and below.args[1] is TRUE:
+            weight = weight if where_ is TRUE else where(where_, weight, ZERO)
             other = fresh(place, {*letters, *weight.letters, *value.letters})
             there, share_there = (substitute(t, {place: other}) for t in (weight, value))
             if logarithm:
                 carried = sub(weight, times(value, over("sum", there, other)))
             else:
                 carried = times(value, sub(weight, over("sum", times(share_there, there), other)))
-            self.back(above.args[0], carried, letters, where_)
+            self.back(above.args[0], carried, letters, TRUE)
             return True
         weight = weight if logarithm else times(weight, value)
         self.back(above.args[0], weight, letters, where_)
@@ -228,14 +234,14 @@ class Carried:
         for letter, subscript in zip(letters, subscripts, strict=True):
             if subscript is not letter:
                 weight = self._where_same(letter, subscript, weight)
-        if left:
-            return over("sum", weight, *left, where=held)
-        return weight if held is TRUE else where(held, weight, ZERO)
+        parts = held.args if held.op == "and" else (held,)
+        inner = conjoined(*(c for c in parts if not c.letters.isdisjoint(left)))
+        outer = conjoined(*(c for c in parts if c.letters.isdisjoint(left)))
+        weight = summed(weight, tuple(left), inner) if left else weight
+        return weight if outer is TRUE else where(outer, weight, ZERO)
 
     def _where_same(self, letter: Term, subscript: Term, weight: Term) -> Term:
-        if subscript.op == "num":
-            raise CodegenError(f"nothing is carried back to the entry {subscript.value} of an array")
-        if subscript.op == "index":
+        if subscript.op in ("index", "num"):
             return times(weight, delta(letter, subscript))
         return where(cmp("==", letter, subscript), weight, ZERO)
 
@@ -244,6 +250,28 @@ def times(*factors: Term) -> Term:
     """The product without factors 1."""
     kept = [f for f in factors if f is not ONE]
     return mul(*kept) if kept else ONE
+
+
+def summed(term: Term, letters: tuple[Term, ...], held: Term) -> Term:
+    """The sum of the term over the letters where the filter holds, what is constant in a filtered sum before it."""
+    factors, minus = _factors(term)
+    inner = [t for t in factors if not t.letters.isdisjoint(letters)]
+    outer = [t for t in factors if t.letters.isdisjoint(letters)]
+    if held is TRUE or not inner or not outer:
+        return over("sum", term, *letters, where=held)
+    result = times(*outer, over("sum", times(*inner), *letters, where=held))
+    return neg(result) if minus else result
+
+
+def _factors(term: Term) -> tuple[list[Term], bool]:
+    """The factors of a product, quotients whole, and whether a minus sign stands before it."""
+    if term.op == "neg":
+        factors, minus = _factors(term.args[0])
+        return factors, not minus
+    if term.op == "mul":
+        parts = [_factors(a) for a in term.args]
+        return [t for factors, _ in parts for t in factors], sum(minus for _, minus in parts) % 2 == 1
+    return [term], False
 
 
 def negative(term: Term) -> Term:
