@@ -474,6 +474,60 @@ def test_vjp_does_not_ask_for_what_at_replaces() -> None:
     assert [a.name for a in vjp(theory, "h", "y").arguments] == ["g", "x", "y", "T"]
 
 
+def test_conditions_of_sizes_and_numbers_have_all_axes() -> None:
+    theory = loads(
+        '"""T."""\nn: axis\nz: real[n]\nmask: bit[n]\nf[i] = where(n >= 2 and z[i] > 0, z[i], -1)\n'
+        "g[i] = where(n >= 3, z[i], -1)\nh[i] = where(not 2 > 3 or z[i] > 0, z[i], 0)\n"
+        "Z = sum(exp(z[k]) for k in n if mask[k])\nopen_[i] = at(exp(z[i]) / Z, mask[k], 1)\nshut = at(Z, mask[k], 0)\n"
+    )
+    z = np.array([[1.0, -1.0], [0.5, 0.25]])
+    np.testing.assert_array_equal(compile_quantity(theory, "f")(z), np.where(z > 0, z, -1))
+    np.testing.assert_array_equal(compile_quantity(theory, "g")(z), -np.ones((2, 2)))
+    np.testing.assert_array_equal(compile_quantity(theory, "h")(z), z)
+    np.testing.assert_allclose(np.sum(compile_quantity(theory, "open_")(z), axis=-1), 1, rtol=1e-15)
+    assert compile_quantity(theory, "shut")(z).tolist() == [0, 0]
+
+
+def test_size_that_only_indices_run_over_is_an_argument() -> None:
+    theory = loads(
+        '"""T."""\nn: axis\nm: axis\nx: real[n]\nh: index[m][n]\nf[i] = sum(x[j] for j in n if h[j] == h[i])\n'
+    )
+    f = compile_quantity(theory, "f")
+    assert [a.name for a in f.arguments] == ["x", "h", "m"]
+    assert f([1.0, 2.0, 4.0], [0, 1, 0], 2).tolist() == [5, 2, 5]
+    with pytest.raises(ValueError, match="h must hold integers from 0 to 0"):
+        f([1.0, 2.0, 4.0], [0, 1, 0], 1)
+
+
+@pytest.mark.parametrize(
+    "name", ["np", "int", "tuple", "filter", "hasattr", "zip", "len", "slice", "out", "_dtype", "_size"]
+)
+def test_quantities_may_have_the_names_that_the_module_uses(name: str) -> None:
+    theory = loads(f'"""T."""\nn: axis\nz: real[n]\nm: integer\n{name}[i] = z[i] * 2 + m\n')
+    code = compile_quantity(theory, name)
+    assert code(np.ones((2, 3), np.float32), [1, 2]).tolist() == [[3] * 3, [4] * 3]
+    assert vjp(theory, name, "z")(np.ones(2)).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("bad", [np.array([1j, 0]), np.array([1, None]), np.array(["1", "2"]), np.array([1], "M8[D]")])
+def test_arrays_of_other_things_than_real_numbers_are_refused(bad: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="expected real numbers"):
+        compile_quantity(SOFTMAX, "s")(bad)
+
+
+def test_arrays_of_any_layout_give_the_same() -> None:
+    s = compile_quantity(SOFTMAX, "s")
+    z = np.random.default_rng(0).standard_normal((4, 3, 6))
+    expected, wide, fixed = s(z), np.zeros((4, 3, 12)), z.copy()
+    wide[..., ::2], fixed.flags.writeable = z, False
+    for same in (wide[..., ::2], np.asfortranarray(z), fixed, z.tolist(), z.astype(">f8"), z[..., ::-1][..., ::-1]):
+        np.testing.assert_array_equal(s(same), expected)
+    for out in (np.asfortranarray(np.empty_like(z)), wide[..., ::2], fixed.copy()):
+        assert s(z, out=out) is out
+        np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(s(np.broadcast_to(z[0, 0], z.shape)), np.broadcast_to(expected[0, 0], z.shape))
+
+
 def test_unknown_names_and_missing_derivatives_are_refused() -> None:
     with pytest.raises(KeyError, match="no definition or theorem"):
         compile_quantity(SOFTMAX, "nothing")

@@ -200,6 +200,7 @@ def test_result_may_overwrite_an_argument() -> None:
     [
         (np.empty(3), r"out: float64 of the shape \(3,\), expected float64 of the shape \(2,\)"),
         (np.empty(2, np.float32), "out: float32 of the shape .*expected float64"),
+        ([0.0, 0.0], "out: list, expected float64"),
     ],
 )
 def test_result_that_does_not_fit_is_refused(out: Any, told: str) -> None:

@@ -5,6 +5,7 @@ Texts are written with NumPy's name, `np.`, and the name of the library is put i
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -77,7 +78,7 @@ class Dialect:
     number_module: str = "np."
     divide: str = "np.divide({0}, {1}).item()"
     float_power: str = "np.float_power({0}, {1}).item()"
-    truth: str = "{0}"
+    truth: str = "np.bool_({0})"
     both_numbers: str = "np.where({0}, {1}, {2}).astype({dtype})"
     # Arguments and results
     no_dtype: str = "np.dtype(np.float64)"
@@ -90,6 +91,11 @@ class Dialect:
     spread: str = "np.array(np.broadcast_to({0}, {1}), {dtype})[()]"
     in_place: bool = True  # whether arrays can be written into
     quiet: str = 'with np.errstate(all="ignore"):'  # round parts that are not taken
+
+
+def function_name(name: str, reserved: frozenset[str]) -> str:
+    """The quantity's name, with an underscore behind it where the module means something else by it."""
+    return f"{name}_" if name in reserved or hasattr(builtins, name) else name
 
 
 NUMPY = Dialect("NumPy", "np", ("import numpy as np",), RESERVED, blocks=True, dot="np.vecdot({0}, {1})")

@@ -5,8 +5,11 @@ from __future__ import annotations
 SNIPPETS: dict[str, str] = {
     "_dtype": '''
 def _dtype(*arguments):
-    """The common dtype of the arrays; Python numbers follow, integers become float64."""
+    """The common dtype of the arrays; Python numbers follow, integers become float64, others are a ValueError."""
     arrays = tuple(filter(lambda a: hasattr(a, "dtype"), arguments))
+    for array in arrays:
+        if array.dtype.kind not in "biufV":  # V: the narrow formats that NumPy itself has not
+            raise ValueError(f"an array of {array.dtype}, expected real numbers")
     dtype = np.result_type(*arrays) if arrays else np.dtype(np.float64)
     return np.dtype(np.float64) if dtype.kind in "biu" else dtype
 ''',
@@ -25,8 +28,9 @@ def _out(out, shape, dtype):
     """The array for a result: a new one, or the given one; ValueError where that does not fit."""
     if out is None:
         return np.empty(shape, dtype)
-    if out.shape != shape or out.dtype != dtype:
-        raise ValueError(f"out: {out.dtype} of the shape {out.shape}, expected {dtype} of the shape {shape}")
+    if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
+        found = f"{out.dtype} of the shape {out.shape}" if isinstance(out, np.ndarray) else out.__class__.__name__
+        raise ValueError(f"out: {found}, expected {dtype} of the shape {shape}")
     return out
 ''',
     # 2**17 entries are a megabyte in double precision: a few such arrays stay close to the processor. NumPy repeats a

@@ -8,8 +8,11 @@ from derive.codegen.helpers import SNIPPETS
 OWN = {
     "_dtype": '''
 def _dtype(*arguments):
-    """The common dtype of the arrays; Python numbers follow, integers become JAX's default float."""
+    """The common dtype of the arrays; Python numbers follow, integers become JAX's default float, others an error."""
     arrays = tuple(filter(lambda a: hasattr(a, "dtype"), arguments))
+    for array in arrays:
+        if np.issubdtype(array.dtype, np.complexfloating):
+            raise ValueError(f"an array of {array.dtype}, expected real numbers")
     dtype = np.result_type(*arrays) if arrays else np.result_type(float)
     return dtype if np.issubdtype(dtype, np.floating) else np.result_type(float)
 ''',

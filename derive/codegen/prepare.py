@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -11,7 +12,32 @@ from derive.kernel.derivative import differentiate
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Rejected
 from derive.language.printer import to_text
-from derive.term import ONE, TRUE, ZERO, Term, add, fresh, mul, over, replace_variable, substitute, subterms, transform
+from derive.term import (
+    FALSE,
+    ONE,
+    TRUE,
+    ZERO,
+    Term,
+    add,
+    fresh,
+    make,
+    mul,
+    negation,
+    over,
+    replace_variable,
+    substitute,
+    subterms,
+    transform,
+)
+
+RELATIONS = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def prepared(term: Term, context: Context, fixed: Iterable[Term] = ()) -> tuple[Term, Context]:
@@ -29,8 +55,8 @@ def prepared(term: Term, context: Context, fixed: Iterable[Term] = ()) -> tuple[
 
 
 def ready(term: Term, context: Context) -> Term:
-    """The term without derivatives and replacements, deltas sifted."""
-    return sifted(without_diff(term, context))
+    """The term without derivatives and replacements, deltas sifted, what its numbers alone decide put in."""
+    return sifted(decided(without_diff(term, context)))
 
 
 def without_diff(term: Term, context: Context) -> Term:
@@ -50,9 +76,34 @@ def without_diff(term: Term, context: Context) -> Term:
         if part.op != "diff":
             return None
         try:
-            return tidied(differentiate(normal, *part.args))
+            return tidied(decided(differentiate(normal, *part.args)))
         except Rejected as problem:
             raise CodegenError(f"{problem.reason}: {to_text(part)}") from None
+
+    return transform(term, rule)
+
+
+def decided(term: Term) -> Term:
+    """The term with every delta and condition of numbers replaced by what it is.
+
+    What they choose between is left: the function's arguments do not depend on it.
+    """
+
+    def rule(part: Term) -> Term | None:
+        op, args = part.op, part.args
+        numbers = [a.value for a in args if a.op == "num"]
+        if op == "delta" and (args[0] is args[1] or len(numbers) == 2):
+            return ONE if args[0] is args[1] else ZERO
+        if (op == "cmp" and len(numbers) == 2) or (op == "holds" and numbers):
+            found = RELATIONS[part.value](*numbers) if op == "cmp" else numbers[0] != 0
+            return TRUE if found else FALSE
+        if op == "not" and args[0] in (TRUE, FALSE):
+            return negation(args[0])
+        if op in ("and", "or"):
+            idle, final = (TRUE, FALSE) if op == "and" else (FALSE, TRUE)
+            left = [a for a in args if a is not idle]
+            return final if final in left else make(op, left) if len(left) > 1 else left[0] if left else idle
+        return None
 
     return transform(term, rule)
 
@@ -93,7 +144,7 @@ def sifted(term: Term) -> Term:
             if factor.op != "delta":
                 continue
             for bound, other in (factor.args, factor.args[::-1]):
-                if bound in part.bound and other.op == "index" and other is not bound:
+                if bound in part.bound and other.op in ("index", "num") and other is not bound:
                     rest = mul(*factors[:place], *factors[place + 1 :])
                     letters = [k for k in part.bound if k is not bound]
                     body = substitute(rest, {bound: other})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from derive.codegen.dialect import NUMPY, RESERVED, Dialect
+from derive.codegen.dialect import NUMPY, RESERVED, Dialect, function_name
 from derive.codegen.forms import ACCURATE, ROUNDED, Form, form_of, narrowed
 from derive.codegen.heading import LIBRARY, accuracy, heading, stated_bounds
 from derive.codegen.prepare import prepared, reachable
@@ -47,7 +47,7 @@ class Compiled:
     @cached_property
     def function(self) -> Any:
         """The function itself. Most code is written to be read or compared, and never run."""
-        return _function(self.source, self.name)
+        return _function(self.source, function_name(self.name, RESERVED))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The quantity at these arrays, given by name or in the order of `arguments`."""
@@ -205,7 +205,8 @@ def _arguments(q: Quantity, term: Term, context: Context, reserved: frozenset[st
     arrays = [argument(d.name, d.kind, d.axes, d.over) for d in declared]
     indices = [argument(k.value[0], "index", (), k.value[1]) for k in q.fixed if k in parts]
     needed = {k.value[1] for t in parts for k in (*t.bound, *t.letters) if k not in q.fixed}
-    needed |= {t.value for t in parts if t.op == "size"} | {k.value[1] for k in q.letters} | {a.over for a in indices}
+    needed |= {t.value for t in parts if t.op == "size"} | {k.value[1] for k in q.letters}
+    needed |= {a.over for a in (*arrays, *indices) if a.over}
     read = {axis for a in arrays for axis in a.axes}
     sizes = [argument(axis, "size") for axis in context.axes if axis in needed - read]
     return (*arrays, *indices, *sizes)

@@ -8,9 +8,11 @@ from derive.codegen.helpers import SNIPPETS
 OWN = {
     "_dtype": '''
 def _dtype(*arguments):
-    """The common dtype of the tensors; Python numbers follow, integers become float64."""
+    """The common dtype of the tensors; Python numbers follow, integers become float64, others are a ValueError."""
     dtype = None
     for argument in filter(torch.is_tensor, arguments):
+        if argument.is_complex():
+            raise ValueError(f"a tensor of {argument.dtype}, expected real numbers")
         dtype = argument.dtype if dtype is None else torch.promote_types(dtype, argument.dtype)
     return dtype if dtype is not None and dtype.is_floating_point else torch.float64
 ''',

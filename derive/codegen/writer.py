@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from derive.codegen.dialect import Dialect
+from derive.codegen.dialect import Dialect, function_name
 from derive.codegen.emit import Emitter
 from derive.codegen.heading import printable
 from derive.codegen.ops import NARROW
@@ -62,7 +62,8 @@ class Writer:
         body = self._body()
         parameters = [a.parameter for a in self.arguments]
         out = [f"{self.out}=None"] if self.blocked else []
-        signature = f"def {self.quantity.name}({', '.join(parameters + out)}):"
+        name = function_name(self.quantity.name, self.dialect.reserved)
+        signature = f"def {name}({', '.join(parameters + out)}):"
         statements = self._in_library([*self._head(body), *body])
         inside = [part for line in _indented(statements) for part in _broken(line)]
         function = "\n".join([signature, *_indented(docstring(text)), *inside])
