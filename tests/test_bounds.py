@@ -37,6 +37,7 @@ def test_no_definition_of_the_catalogue_exceeds_its_bound(source: str) -> None:
         ("log_sum_exp.log_softmax", "8 u relative to each entry"),
         ("dot_product.score", "d u sum(abs(q[i]*k[i]) for i in d)"),
         ("softmax.shift", "(n + 7) u relative to each entry"),
+        ("softmax.vjp", "4 u s[j]*sum(s[i]*abs(g[j] - g[i]) for i in n)"),
     ],
 )
 def test_bound_in_words(name: str, spoken: str) -> None:
@@ -53,6 +54,11 @@ def test_code_in_its_own_dtype_keeps_its_bound(name: str, dtype: str) -> None:
     found = share(quantity(load(source), what), dtype=dtype)
     assert found.kept and found.components >= 15
     assert found.most > 0.001
+
+
+def test_reverse_mode_of_softmax_keeps_its_bound() -> None:
+    found = share(quantity(load("softmax"), "vjp"), draws=3)
+    assert found.kept and 0.3 < found.most and found.components > 200
 
 
 def test_bounds_are_used_not_empty() -> None:

@@ -300,28 +300,29 @@ def _small(term: Term, definitions: Definitions) -> bool:
 
 # -- rows: what is summed against weights ------------------------------------------------------------------------------
 
-Centre = Callable[[Term, Term, Weight], Term]
+Centre = Callable[[Term, Term, Weight], Term]  # of the mean, x, and the weight
 SURE = 1024  # where the other weights together are below one part in so many, the heaviest one is the centre
 
 
-def _mean(total: Term, x: Term, entry: Weight) -> Term:
+def _mean(mean: Term, x: Term, entry: Weight) -> Term:
     """The weighted mean itself, as it comes out of a first pass."""
-    return total
+    return mean
 
 
-def _steady(total: Term, x: Term, entry: Weight) -> Term:
+def _steady(mean: Term, x: Term, entry: Weight) -> Term:
     """The weighted mean, but x where the weight is largest once that has nearly all of it.
 
     There the mean is that x but for a rounding, which would hide what the others add.
     """
-    (letter,), few = total.bound, num(Fraction(1, SURE))
-    bound = few if entry.apart.lead is ONE else mul(few, entry.apart.lead)
-    return where(cmp("<", entry.apart.rest, bound), substitute(x, {letter: entry.apart.place}), total)
+    assert entry.place is not None
+    nearly = mul(num(1 - Fraction(1, SURE)), entry.apart.total)
+    return where(cmp(">", entry.apart.lead, nearly), substitute(x, {entry.place: entry.apart.place}), mean)
 
 
-def _heaviest(total: Term, x: Term, entry: Weight) -> Term:
+def _heaviest(mean: Term, x: Term, entry: Weight) -> Term:
     """x where the weight is largest: a stored number, which costs no pass."""
-    return substitute(x, {total.bound[0]: entry.apart.place})
+    assert entry.place is not None
+    return substitute(x, {entry.place: entry.apart.place})
 
 
 def _centred(centre: Centre, shift: Shift = by_maximum, by_weights: bool = False) -> Apply:
@@ -344,7 +345,8 @@ def _centred(centre: Centre, shift: Shift = by_maximum, by_weights: bool = False
             value = other.args[0] if other.op == "neg" else other
             if at_place(opened(x, definitions), opened(value, definitions), total.bound[0]) is None:
                 continue
-            c = centre(over("sum", mul(inner(s), inner(x)), *total.bound), inner(x), entry)
+            mean = div(over("sum", mul(entry.above, inner(x)), *total.bound), entry.apart.total)
+            c = centre(mean, inner(x), entry)
             gap = sub(inner(value), c)
             share = inner(s) if by_weights else entry.above
             apart_from_it = rename_bound(over("sum", mul(share, sub(inner(x), c)), *total.bound), c.letters)

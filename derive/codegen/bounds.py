@@ -9,10 +9,11 @@ sizes, which is what cancels. Sums of N terms count N - 1 roundings, in whatever
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from derive.codegen import doubled
 from derive.codegen.accurate import at_place, exact_difference
 from derive.codegen.value import CodegenError
 from derive.kernel.normal import Normal
@@ -128,6 +129,7 @@ class Analysis:
     plan: Plan
     corrected: bool
     narrow: bool = False
+    doubled: bool = False
     normal: Normal = field(init=False)
     known: dict[Term, Bound] = field(default_factory=dict)
     stored: tuple[Term, ...] = ()
@@ -193,7 +195,8 @@ def bound_of(plan: Plan, corrected: bool = True, narrow: bool = False) -> Bound:
     """
     if plan.term.op == "list":
         raise NoBound("no bound is stated for several results at once")
-    found = Analysis(plan, corrected and plan.form.corrected, narrow).bound(plan.term)
+    doubles = corrected and plan.form.doubled and not narrow
+    found = Analysis(plan, corrected and plan.form.corrected, narrow, doubles).bound(plan.term)
     return Bound(found.count + 1, found.size, found.own) if found.exact and not found.own else found
 
 
@@ -222,9 +225,26 @@ def _def(a: Analysis, term: Term) -> Bound:
     return Bound(found.count, substitute(found.size, dict(zip(definition.letters, term.args, strict=True))), False)
 
 
+DOUBLED = 4  # roundings of what is carried as two numbers: of the parts put together at the end, and one for the rest
+
+
+def _doubled(a: Analysis, factors: tuple[Term, ...]) -> Bound | None:
+    """The bound of a product, or of a sum alone, that is carried as two numbers; None where it is not."""
+    definitions = a.plan.context.definitions
+    read = doubled.product(factors, definitions) if a.doubled else None
+    others = [a.bound(t) for t in read[2]] if read else []
+    if read is None or any(not p.own for p in others):
+        return None
+    count = sum((p.count for p in others), Count(DOUBLED + len(others)))
+    size = [*doubled.condition(read[0], read[1], definitions), *(a.positive(t) for t in read[2])]
+    return Bound(count, mul(*size) if len(size) > 1 else size[0], False)
+
+
 def _add(a: Analysis, term: Term) -> Bound:
+    if found := _doubled(a, (term,)):
+        return found
     centre = _centre(term)
-    return _summed(Analysis(a.plan, a.corrected, a.narrow, stored=(*a.stored, centre)) if centre else a, term.args)
+    return _summed(replace(a, stored=(*a.stored, centre), known={}) if centre else a, term.args)
 
 
 def _summed(a: Analysis, parts: tuple[Term, ...]) -> Bound:
@@ -261,6 +281,8 @@ def _neg(a: Analysis, term: Term) -> Bound:
 
 
 def _mul(a: Analysis, term: Term) -> Bound:
+    if found := _doubled(a, term.args):
+        return found
     parts = [a.bound(t) for t in term.args]
     own = sum(t is not ONE for t in term.args) - 1
     return _product(a, term, list(term.args), parts, own)

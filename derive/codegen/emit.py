@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 from derive.codegen.dialect import NUMPY, Dialect
@@ -92,10 +94,13 @@ class Emitter:
         self.large: frozenset[Axes] = frozenset()  # the axes, sorted, of arrays that get a statement each
         self.multiplies = False  # whether matrices are multiplied
         self.corrected = False  # whether the rounding of an exponent is put back
+        self.doubles = False  # whether differences from a mean are carried as two numbers
+        self.rough = False  # whether a head alone stands for a doubled number
+        self.doubled: dict[tuple[str, Axes], str] = {}  # by the calls that make them, the names of doubled numbers
         self._taken = set(names)
         self._parameters = dict(parameters)
-        self._definitions: dict[str, Value] = {}
-        self._memo: dict[object, Value] = {}
+        self._definitions: MutableMapping[str, Value] = {}
+        self._memo: MutableMapping[object, Value] = {}
         self._shared: frozenset[object] = frozenset()
         self._places: set[object] = set()
         self.reciprocal = False  # whether a division of a whole array by fewer numbers is a product
@@ -180,6 +185,15 @@ class Emitter:
             own = self.own_letters(name, len(definition.letters))
             self._definitions[name] = value.relabelled(dict(zip(definition.letters, own, strict=True)))
         return self._definitions[name]
+
+    @contextmanager
+    def roughly(self) -> Iterator[None]:
+        """Within it heads stand for doubled numbers; nothing that is made of them is used elsewhere."""
+        before = self._memo, self._definitions, self.rough
+        self._memo, self._definitions = ChainMap({}, self._memo), ChainMap({}, self._definitions)
+        self.rough = True
+        yield
+        self._memo, self._definitions, self.rough = before
 
     def own_letters(self, name: str, rank: int) -> tuple[Term, ...]:
         """Letters for the axes of a named array that nothing else uses."""

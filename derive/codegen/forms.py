@@ -16,25 +16,31 @@ from derive.codegen.stable import REWRITES, Rewrite
 class Form:
     """A way to write code: the rows that are applied, and whether roundings of exponents are put back.
 
-    With `reciprocal`, whole rows are multiplied by 1/x and not divided by x, which takes half as long.
+    With `reciprocal`, whole rows are multiplied by 1/x and not divided by x, which takes half as long. With `doubled`,
+    differences from a mean are carried as two numbers in float64.
     """
 
     name: str
     rows: tuple[Rewrite, ...] = ()
     corrected: bool = False
     reciprocal: bool = False
+    doubled: bool = False
 
 
 NAIVE = Form("naive")
 SHIFTED = Form("shifted", REWRITES)
 CORRECTED = Form("corrected", REWRITES, True)
 BY_ITS_MEAN = Form("mean", free_rows(BY_MEAN), True)
-ACCURATE = Form("accurate", free_rows(STEADY), True)
+STEADILY = Form("steady", free_rows(STEADY), True)
+ACCURATE = Form("accurate", free_rows(STEADY), True, doubled=True)
 # What is computed in double precision and rounded to less: there the rounding of an exponent does not show.
 ROUNDED = Form("rounded", rounded_rows(), reciprocal=True)
 # The same where exponentials overflow early: not in double precision.
-NARROW = {"mean": Form("mean", rows(BY_MEAN), True), "accurate": Form("accurate", rows(STEADY), True)}
-FORMS: tuple[Form, ...] = (NAIVE, SHIFTED, CORRECTED, BY_ITS_MEAN, ACCURATE)  # the cheaper ones first
+NARROW = {
+    "mean": Form("mean", rows(BY_MEAN), True),
+    **{name: Form(name, rows(STEADY), True) for name in ("steady", "accurate")},
+}
+FORMS: tuple[Form, ...] = (NAIVE, SHIFTED, CORRECTED, BY_ITS_MEAN, STEADILY, ACCURATE)  # the cheaper ones first
 
 
 def form_of(stable: bool | str | Form) -> Form:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from derive.codegen import doubled_helpers
+
 SNIPPETS: dict[str, str] = {
     "_dtype": '''
 def _dtype(*arguments):
@@ -237,4 +239,4 @@ def _trigamma(x):
     value = np.sum(1 / (y[..., None] + np.arange(12)) ** 2, axis=-1) + rest
     return np.where(y > 0, value, np.nan).astype(np.asarray(x).dtype)
 ''',
-}
+} | doubled_helpers.SNIPPETS

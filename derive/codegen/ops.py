@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from derive.codegen import doubled
 from derive.codegen.accurate import exact_difference
 from derive.codegen.contract import factors_of, summed_product
 from derive.codegen.dialect import Function
@@ -116,6 +117,10 @@ def _spread_so_far(values: list[Value]) -> list[bool]:
 
 
 def _add(emitter: Emitter, term: Term) -> Value:
+    if emitter.rough and (head := doubled.head(emitter, term)):
+        return head
+    if emitter.doubles and (whole := doubled.difference(emitter, term)):
+        return whole
     signs = ["-" if a.op == "neg" else "+" for a in term.args]
     values = [emitter.value(a.args[0] if a.op == "neg" else a) for a in term.args]
     spread = _spread_so_far(values)
@@ -136,6 +141,8 @@ def _neg(emitter: Emitter, term: Term) -> Value:
 
 
 def _mul(emitter: Emitter, term: Term) -> Value:
+    if emitter.doubles and (whole := doubled.share_times_difference(emitter, term)):
+        return whole
     return product(emitter, [emitter.value(a) for a in term.args])
 
 
@@ -195,6 +202,8 @@ def _fn(emitter: Emitter, term: Term) -> Value:
         and (pair := exact_difference(term.args[0], emitter.context.definitions))
     ):
         emitter.guard()  # a score of -inf
+        if emitter.rough and (head := doubled.head(emitter, term)):
+            return head
         return _call(emitter, EXP_DIFFERENCE, [emitter.value(a) for a in pair])
     return _call(emitter, row, [emitter.value(a) for a in term.args])
 

@@ -48,6 +48,7 @@ class Writer:
         emitter = Emitter(plan.context, plan.quantity.fixed, plan.parameters(), names, self.dialect)
         emitter.reciprocal = plan.form.reciprocal
         emitter.corrected, emitter.large = plan.form.corrected and self.dialect.in_place, large
+        emitter.doubles = plan.form.doubled and self.work == "float64" and self.dialect.blocks
         if self.work and self.dialect.wide and any(a.kind not in ("bit", "integer") for a in self.arrays):
             emitter.dtype = emitter.fresh("wide")
         emitter.helpers, emitter.sizes, emitter.least = self.helpers, self.used_sizes, self.least
@@ -211,7 +212,7 @@ class Writer:
         arguments = ", ".join(f"({a.parameter}, {len(a.axes)}{copied[a.parameter]})" for a in given)
         as_it_is = ", True" if rounded else ""
         results = ", ".join(f"({p}, {len(k)}{as_it_is})" for p, (_, k) in zip(places, values, strict=True))
-        sizes = [e.size_of(span) for span in spans]
+        sizes = [f"2 * {e.size_of(span)}" if e.doubled else e.size_of(span) for span in spans]
         of = [f"max({', '.join(sizes)})" if len(sizes) > 1 else sizes[0], e.dtype, f"[{arguments}]", f"[{results}]"]
         if found.room:
             of.append(f"[{', '.join(self._own_shape(k) for k in found.room.values())}]")

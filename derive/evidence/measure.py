@@ -149,10 +149,11 @@ def compiled_variants(q: Quantity) -> dict[str, Compiled]:
     codes: dict[str, Compiled] = {}
     for form in FORMS:
         code = q.compile(replace(form, name="of one form"), brief=True)  # for every dtype
-        if all(code.source != other.source for other in codes.values()):
+        same = [name for name, other in codes.items() if code.source == other.source]
+        if not same:
             codes[form.name] = code
-        elif form is ACCURATE and "mean" in codes:
-            codes[form.name] = codes.pop("mean")  # nothing is centred in it
+        elif form is ACCURATE and same[0] not in BY_HAND:
+            codes[form.name] = codes.pop(same[0])  # nothing is centred in it, or nothing doubled
     *others, best = codes
     codes[best] = q.compile(ACCURATE, brief=True)
     return codes | {name: q.compile(name, wide=False, brief=True) for name in others if name in BY_HAND}

@@ -33,6 +33,7 @@ VARIANTS = {
     "corrected": "exponents corrected",
     "mean": "centred on the mean",
     "scipy": "SciPy",
+    "steady": "centred steadily",
     "accurate": "digits kept",
 }
 LONGEST_SIZE = 160  # of the formula that a bound is proportional to, if it is to be shown
