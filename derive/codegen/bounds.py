@@ -9,6 +9,7 @@ sizes, which is what cancels. Sums of N terms count N - 1 roundings, in whatever
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -160,10 +161,9 @@ class Analysis:
             return FLIP[self.signs(term.args[0])]
         if term.op == "fn" and term.value == "log1p" and not self.signs(term.args[0]) & NEG:
             return ZERO | POS
-        try:
+        with suppress(Rejected):  # beyond what the kernel brings to a normal form
             return sign(self.normal, term)
-        except Rejected:  # beyond what the kernel brings to a normal form
-            return ANY
+        return ANY
 
     def positive(self, term: Term) -> Term:
         """The size of the term: itself, negated, or its absolute value, as its sign is known."""
@@ -225,9 +225,6 @@ def _def(a: Analysis, term: Term) -> Bound:
     return Bound(found.count, substitute(found.size, dict(zip(definition.letters, term.args, strict=True))), False)
 
 
-DOUBLED = 4  # roundings of what is carried as two numbers: of the parts put together at the end, and one for the rest
-
-
 def _doubled(a: Analysis, factors: tuple[Term, ...]) -> Bound | None:
     """The bound of a product, or of a sum alone, that is carried as two numbers; None where it is not."""
     definitions = a.plan.context.definitions
@@ -235,8 +232,8 @@ def _doubled(a: Analysis, factors: tuple[Term, ...]) -> Bound | None:
     others = [a.bound(t) for t in read[2]] if read else []
     if read is None or any(not p.own for p in others):
         return None
-    count = sum((p.count for p in others), Count(DOUBLED + len(others)))
     size = [*doubled.condition(read[0], read[1], definitions), *(a.positive(t) for t in read[2])]
+    count = sum((p.count for p in others), Count(doubled.ROUNDINGS + len(others)))
     return Bound(count, mul(*size) if len(size) > 1 else size[0], False)
 
 

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING
 
 from derive.codegen.accurate import at_place, exact, exact_difference, opened
 from derive.codegen.doubled_helpers import NEEDS
-from derive.codegen.placing import axes_of
 from derive.codegen.stable import Definitions
-from derive.codegen.value import ATOM, Value, aligned, transposed, union
+from derive.codegen.value import Value, aligned, transposed, union
 from derive.term import TRUE, Term, alike, cmp, div, fn, mul, over, sub, substitute
 
 if TYPE_CHECKING:
     from derive.codegen.emit import Emitter
+
+
+ROUNDINGS = 4  # that a result is off by at most: of the quotient, the difference and the product, and one for the rest
 
 
 @dataclass(frozen=True)
@@ -204,12 +206,10 @@ def _once(emitter: Emitter, stem: str, helper: str, *values: Value) -> Value:
 
 
 def _named(emitter: Emitter, stem: str, value: Value, made: bool = False) -> Value | None:
-    key = value.text, axes_of(value.letters)
-    if key not in emitter.doubled and made:
+    if made and not emitter.is_written(value):
         return None
-    if key not in emitter.doubled:
-        emitter.doubled[key] = emitter.named(value, stem).text
-    return replace(value, text=emitter.doubled[key], level=ATOM)
+    emitter.doubled = True
+    return emitter.named(value, stem)
 
 
 def _call(emitter: Emitter, helper: str, *values: Value, takes_out: bool = False) -> Value:

@@ -96,7 +96,7 @@ class Emitter:
         self.corrected = False  # whether the rounding of an exponent is put back
         self.doubles = False  # whether differences from a mean are carried as two numbers
         self.rough = False  # whether a head alone stands for a doubled number
-        self.doubled: dict[tuple[str, Axes], str] = {}  # by the calls that make them, the names of doubled numbers
+        self.doubled = False  # whether something is carried as two numbers
         self._taken = set(names)
         self._parameters = dict(parameters)
         self._definitions: MutableMapping[str, Value] = {}
@@ -252,6 +252,10 @@ class Emitter:
     def kept(self, value: Value) -> Value:
         """The value, under a name of its own if its text is long."""
         return self.named(value, "t") if len(value.text) > WIDTH else value
+
+    def is_written(self, value: Value) -> bool:
+        """Whether there is a statement that makes the value."""
+        return (value.text, axes_of(value.letters)) in self._written
 
     def named(self, value: Value, stem: str) -> Value:
         if value.text.isidentifier():
