@@ -30,11 +30,12 @@ from derive.language import catalogue, load, loads
 from derive.language.layout import theory_to_text
 from derive.language.words import FUNCTIONS
 from derive.paths import template_dir
-from derive.report import escape, katex, pdf, prose, words
+from derive.report import escape, katex, pdf, plots, prose, words
 from derive.report.document import Document, document
 from derive.report.figures import _LAWS as DRAWN
+from derive.report.figures import Curve, Figure, Panel
 from derive.report.languages import LANGUAGES, language, messages, table
-from derive.report.numbers import UNASKED, VARIANTS
+from derive.report.numbers import UNASKED, VARIANTS, Evidence
 from derive.report.pdf import MissingTool
 from derive.report.render import render
 
@@ -388,10 +389,28 @@ def test_nothing_but_names_is_english_in_a_chinese_report(name: str | None, chec
     assert set(words_in(text)) - NAMES <= {result.theory.name}
 
 
+@pytest.mark.parametrize("form", ["md", "html", "typ", "tex"])
+def test_figures_are_described_in_chinese_punctuation(form: str) -> None:
+    curve = Curve("x", (0.0, 1.0), (0.0, 1.0))
+    drawn = Figure(
+        "a", "curves", "Title", (("zh", "题目"),), "x", "y", "linear", "linear", (Panel("", (curve,)),), (),
+        "generated code of s", "x has no finite value", ("x", "y"), (("0", "none"),),
+    )  # fmt: skip
+    page = render(replace(shown("zh"), evidence=Evidence(figures=(drawn,))), form)
+    page = page.replace('";#"', "") if form == "typ" else page  # its pieces of text, put together
+    assert "题目。" in page and "s 的生成代码。" in page, (
+        "a name at the beginning keeps its letter, the stop is Chinese"
+    )
+    if form != "tex" and plots.can_draw():
+        assert "题目：x 没有有限值" in page
+    if form in ("md", "html"):
+        assert "无" in page and "none<" not in page and "| none" not in page
+
+
 def test_verdicts_are_told_apart_in_chinese() -> None:
     text = render(shown("zh"), "md")
     assert "✔ 1 条定理已证明" in text
-    assert "✘ 2 条定理已否定" in text and "反例：" in text and "在该处无定义：右边：lgamma 在极点处" in text
+    assert "✘ 2 条定理已否定" in text and "反例：" in text and "在该处无定义：右边（lgamma 在极点处）" in text
     assert "≈ 1 条定理已检验" in text or "? 1 条定理未判定" in text
     assert len({str(language("zh").say(f"verdict.{v}")) for v in words.MARKS}) == 4
 

@@ -198,7 +198,7 @@ def _environment(name: str, code: str, house: Path | None = None) -> Environment
         told=words_.told,
         broken=lambda text: Markup(form.escape(text).replace("_", "_<wbr>")),
         bare=lambda number: Markup(f"{float(number):g}"),
-        sentence=lambda text: text[:1].upper() + text[1:],
+        sentence=words_.opening,
         verdict=lambda verdict: words_.say(f"verdict.{verdict}"),
         mark=form.mark,
         marked=lambda verdict: words_.say(
@@ -314,13 +314,13 @@ def _drawing(document: Document, form: str) -> Callable[[Figure], Markup] | None
     if not plots.can_draw():
         return None
     if form == "html":
-        words = language(document.language, str)
+        words = language(document.language, Markup)  # escaped where it is put in
         return lambda figure: Markup(
             plots.within(figure, f"figure-{figure.name}", _spoken(words, figure), document.language)
         )
     suffix = "svg" if form == "md" else "pdf"
     if form == "typ":
-        words = language(document.language, str)
+        words = language(document.language, Markup)  # escaped where it is put in
         return lambda figure: Markup(
             f"image({escape.typst_string(plots.place_of(document, figure, suffix))}, "
             f"alt: {escape.typst_string(_spoken(words, figure))})"
@@ -330,7 +330,7 @@ def _drawing(document: Document, form: str) -> Callable[[Figure], Markup] | None
 
 def _spoken(words: Language, figure: Figure) -> str:
     """What a figure shows, for those who do not see it."""
-    return f"{figure.title_in(words.code)}: {words.told(figure.alt)}"
+    return str(words.say("figures.described", title=figure.title_in(words.code), alt=words.told(figure.alt)))
 
 
 def render_index(documents: tuple[Entry, ...], form: str = "md", code: str = "en", house: Path | None = None) -> str:

@@ -61,6 +61,10 @@ class Language:
             text += (self.say(before) if before else Markup("")) + self._filled(part)
         return text
 
+    def opening(self, text: str) -> str:
+        """The text as the beginning of a sentence. Chinese has no capitals; a name at its beginning keeps its own."""
+        return text[:1].upper() + text[1:] if self.code == "en" else text
+
     def joined(self, parts: Sequence[Any], key: str = "list.comma") -> Markup:
         """The parts with the same sign between all of them."""
         return self.say(key).join(self._filled(part) for part in parts)
