@@ -160,6 +160,8 @@ TOGETHER = [
     "by exp_slope_bound",
     "chain_rule_exp gives something else",
     "beyond these sizes: where x is 0",
+    "normal(0, 1)",
+    "uniform(-1, 1)",
     "right: log of a number that is not above 0",
 ]
 
