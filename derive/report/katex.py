@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from derive.paths import template_dir
 
@@ -27,11 +28,15 @@ _OPTIONS = {
 # Fonts by name, with family, weight and style; the first ones every page needs.
 _ALWAYS = ("Main-Regular", "Math-Italic", "Size1-Regular", "Size2-Regular", "Size3-Regular", "Size4-Regular")
 _SOMETIMES = {
-    "AMS-Regular": ("amsrm", "mathbb", "hbar"),
-    "Main-Bold": ("mathbf", "textbf"),
+    "AMS-Regular": ("amsrm", "hbar"),
+    "AMS-Letters": ("mathbb",),
+    "Main-Bold": ("textbf",),
+    "Main-BoldLetters": ("mathbf",),
     "Main-Italic": ("mathit", "textit"),
     "Caligraphic-Regular": ("mathcal",),
 }
+_PARTS = {"AMS-Letters": "AMS-Regular", "Main-BoldLetters": "Main-Bold"}  # of a font, where its letters are enough
+_ROWS = ("math", "mrow", "mstyle", "msqrt", "mtd")  # what lays out its parts as a row by itself
 
 
 class BadFormula(Exception):
@@ -63,16 +68,28 @@ def style() -> str:
     return re.sub(r"@font-face\{.*?\}", "", (folder() / "katex.min.css").read_text(encoding="utf-8"))
 
 
+def style_for(used: frozenset[str]) -> str:
+    """The rules of that style sheet that these classes can meet."""
+    return re.sub(r"([^{}]*)(\{[^{}]*\})", lambda rule: _met(rule[1].split(","), rule[2], used), style())
+
+
+def _met(selectors: Sequence[str], body: str, used: frozenset[str]) -> str:
+    """The rule for those of its selectors that name no other class."""
+    kept = [selector for selector in selectors if used.issuperset(re.findall(r"\.([A-Za-z][\w-]*)", selector))]
+    return ",".join(kept) + body if kept else ""
+
+
 def fonts(used: frozenset[str]) -> str:
     """Style rules with the fonts inside that these classes of KaTeX's, or macros, need."""
     names = [*_ALWAYS, *(name for name, wanted in _SOMETIMES.items() if not used.isdisjoint(wanted))]
-    return "".join(map(_face, names))
+    return "".join(_face(name) for name in names if _PARTS.get(name) not in names)
 
 
 @cache
 def _face(name: str) -> str:
     family, _, kind = name.partition("-")
-    data = base64.b64encode((folder() / "fonts" / f"KaTeX_{name}.woff2").read_bytes()).decode()
+    place = folder().parent / "letters" if name in _PARTS else folder() / "fonts"
+    data = base64.b64encode((place / f"KaTeX_{name}.woff2").read_bytes()).decode()
     weight, slope = (700 if "Bold" in kind else 400), ("italic" if "Italic" in kind else "normal")
     return (
         f'@font-face{{font-family:KaTeX_{family};font-style:{slope};font-weight:{weight};font-display:block;'
@@ -136,4 +153,20 @@ def _apart(html: str) -> Rendered:
         raise BadFormula("KaTeX wrote no MathML")
     bare = re.sub(r"<annotation [^>]*>.*?</annotation>|</?semantics>", "", found[1], flags=re.DOTALL)
     bare = bare.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
-    return Rendered(html[: found.start()] + html[found.end() :], bare)
+    return Rendered(html[: found.start()] + html[found.end() :], _without_rows(bare))
+
+
+def _without_rows(mathml: str) -> str:
+    """The same MathML without the rows that group nothing: those of one element, and that of the whole formula."""
+    root = ElementTree.fromstring(mathml)
+    _flatten(root)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _flatten(element: ElementTree.Element) -> None:
+    for place, child in enumerate(list(element)):
+        _flatten(child)
+        if child.tag == "mrow" and not child.attrib and len(child) == 1:
+            element[place] = child[0]
+    if element.tag in _ROWS and len(element) == 1 and element[0].tag == "mrow" and not element[0].attrib:
+        element[:] = list(element[0])

@@ -98,18 +98,50 @@ class Page:
         if not formulas:
             return _assembled(self.language, body, title, style, scripts, more)
         laid_out = katex.rendered(formulas)
-        text = [escape.html(text) for text in self.texts.values()]
+        text = [f"<code>{escape.html(text)}</code>" for text in self.texts.values()]
         if laid_out is None:
             sheet = katex.fonts(katex.macros_of(formulas)) + katex.style() + style
             data = more + _data("formulas", json.dumps(formulas)) + _data("katex", _packed(katex.script()))
             return _assembled(self.language, _filled(body, text), title, sheet, scripts, data, katex.script())
-        sheet = katex.fonts(katex.classes_of(laid_out)) + katex.style() + style
-        data = more + _data("layouts", _packed(json.dumps([_without_styles(r.html) for r in laid_out])))
-        page = _assembled(self.language, _filled(body, [r.mathml for r in laid_out]), title, sheet, scripts, data)
-        if len(page.encode()) <= LARGEST:
-            return page
-        data = more + _data("layouts", _packed(json.dumps([_spoken(r) for r in laid_out])))  # the MathML goes there
-        return _assembled(self.language, _filled(body, text), title, sheet, scripts, data)
+        used = katex.classes_of(laid_out)
+        sheet = katex.fonts(used) + katex.style_for(used | {"katex-mathml"}) + style
+
+        def page(shown: frozenset[int]) -> str:
+            """The page with these formulas as MathML, and the others as text: their MathML lies with their layouts."""
+            here = [r.mathml if k in shown else text[k] for k, r in enumerate(laid_out)]
+            layouts = [_without_styles(r.html) if k in shown else _spoken(r) for k, r in enumerate(laid_out)]
+            data = more + _data("layouts", _packed(json.dumps(layouts)))
+            return _assembled(self.language, _filled(body, here), title, sheet, scripts, data)
+
+        hidden = _folded(body)
+        return _largest(page, sorted(range(len(laid_out)), key=lambda k: (k in hidden, len(laid_out[k].mathml), k)))
+
+
+def _folded(body: str) -> frozenset[int]:
+    """The formulas that stand only in what is folded at first."""
+    depth, shown, hidden = 0, set(), set()
+    for found in re.finditer(f"<(/?)details|{_SLOT.pattern}", body):
+        if found[2] is None:
+            depth += -1 if found[1] else 1
+        else:
+            (hidden if depth else shown).add(int(found[2]))
+    return frozenset(hidden - shown)
+
+
+def _largest(page: Callable[[frozenset[int]], str], order: Sequence[int]) -> str:
+    """The page with as many formulas as MathML, in this order, as its size allows."""
+    whole = page(frozenset(order))
+    if len(whole.encode()) <= LARGEST:
+        return whole
+    best, few, many = page(frozenset()), 0, len(order)
+    while many - few > 1:
+        middle = (few + many) // 2
+        tried = page(frozenset(order[:middle]))
+        if len(tried.encode()) <= LARGEST:
+            best, few = tried, middle
+        else:
+            many = middle
+    return best
 
 
 def asset(name: str, house: Path | None = None) -> str:
