@@ -314,7 +314,7 @@ def _tex_block(block: Block) -> str:
     return rf"\hangindent=1.5em\noindent\makebox[1.5em][l]{{{sign}}}{line}" if sign else line
 
 
-_LINE = 118  # characters of code on a line of a page
+_LINE = 120  # characters of code on a line of a page
 
 
 def tex_listing(text: str) -> str:
