@@ -388,17 +388,25 @@ def _rounded(values: Any) -> tuple[float | None, ...]:
 
 
 def _number(value: float | None) -> str:
-    return "none" if value is None or not math.isfinite(value) else f"{value:.3g}".replace("-", "−")
+    return "none" if value is None or not math.isfinite(value) else _three(value)
+
+
+def _three(value: float) -> str:
+    """Three digits, as they are printed elsewhere: 5300 and 1.2e7, not 5.3e+03 and 1.2e+07."""
+    text = f"{value:.3g}"
+    if "e+" in text and abs(value) < 1e5:
+        return f"{float(text):.0f}".replace("-", "−")
+    return re.sub(r"e\+?(-?)0*", r"e\1", text).replace("-", "−")
 
 
 def _ulp(value: float | None) -> str:
-    return "overflow" if value is None else f"{value:.3g}"
+    return "overflow" if value is None else _three(value)
 
 
 def _worst(values: Iterable[float | None]) -> str:
     every = list(values)
     lost = sum(v is None for v in every)
-    most = f"at most {max((v for v in every if v is not None), default=0.0):.3g} ulp"
+    most = f"at most {_three(max((v for v in every if v is not None), default=0.0))} ulp"
     return f"{most}, overflow on {lost} of {len(every)} families" if lost else most
 
 
