@@ -176,6 +176,14 @@ class Sentences:
         asked, guide = self.words.count(len(said), "claim"), self.code("docs/coq.md")
         return self.words.say("account.coq", asked=asked, done=done, command=self.code(command), guide=guide)
 
+    def checked_again(self, item: Document) -> Markup | None:
+        """How many claims other programs have checked again, None where none did."""
+        coq = [c.coq.result for t in item.theorems for c in t.claims if c.coq is not None]
+        done = {"page.again_sympy": item.evidence.asked[1], "page.again_coq": coq.count(RECHECKED)}
+        claims = self.words.count(item.claims, "claim")
+        parts = [self.words.say(key, done=count, claims=claims) for key, count in done.items() if count]
+        return self.words.say("page.checked_again", parts=self.words.listed(parts)) if parts else None
+
     # -- numbers and account ------------------------------------------------------------------------------------------
 
     def worst(self, item: Measured, worst: Worst) -> Markup:
