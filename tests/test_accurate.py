@@ -122,6 +122,44 @@ def test_narrow_reverse_mode_is_rounded_once(dtype: str) -> None:
     np.testing.assert_array_equal(q.compile()(np.full_like(z, 0.1), z), 0)
 
 
+SCALED = loads(
+    '"""T."""\nn: axis\nz: real[n]\ny: real[n]\nT: positive\nc: real\nW = sum(exp(z[k]/T) for k in n)\n'
+    "quotient[i] = exp(z[i]/T)/W\nproduct[i] = exp(c*z[i])/sum(exp(z[k]*c) for k in n)\n"
+    "logarithm[i] = log(quotient[i])\nlse = log(W)\ndifference[i] = z[i]/T - lse\ngradient[i] = quotient[i] - y[i]\n"
+)
+
+
+@pytest.mark.parametrize("name", ["quotient", "product", "logarithm", "lse", "difference", "gradient"])
+def test_scores_over_a_factor_keep_their_digits(name: str) -> None:
+    """A temperature is divided by after the scores are subtracted, and what the quotient loses is put back."""
+    q, bound = quantity(SCALED, name), 3.5 if name in ("quotient", "product", "gradient") else 2
+    code, shifted = q.compile(brief=True), q.compile("shifted", brief=True)
+    found: dict[Compiled, list[float]] = {code: [], shifted: []}
+    for family, draw in SCORES.items():
+        if name == "lse" and family in ("few", "one"):
+            continue  # near 0 the maximum and the logarithm cancel
+        for seed in range(3):
+            rng = np.random.default_rng(seed)
+            z, y = draw(rng), np.zeros(1)
+            y = np.where(np.arange(len(z)) == np.argmax(z), 1.0, 0.0)
+            scale = {"T": np.array(rng.choice([0.1, 0.3, 1.3, 7.7])), "c": np.array(rng.choice([0.1, -0.7, 1.3, 7.7]))}
+            if name == "product" and family == "masked":
+                scale["c"] = np.abs(scale["c"])
+            arrays = {k: v for k, v in {"z": z, "y": y, **scale}.items() if k in {a.name for a in code.arguments}}
+            inputs = Inputs("drawn", seed, {"n": len(z)}, {}, arrays)
+            places = [tuple(p) for p in np.ndindex(*[len(z)] * len(q.letters))]
+            true = truths(q.term, q.context, inputs, q.letters, places, FORMATS["float64"])
+            for which, errors_of in found.items():
+                result = np.asarray(which(**arrays))
+                errors_of += [
+                    t.error(float(result[place]))
+                    for place, t in zip(places, true, strict=True)
+                    if t is not None and abs(t.value) >= 2.0**-1022
+                ]
+    assert max(found[code]) <= bound
+    assert name == "lse" or max(found[shifted]) > 100
+
+
 def test_shifted_code_loses_what_these_forms_keep() -> None:
     """The measurement can fail: of a confident output, the shifted form keeps no digit of the gradient."""
     q, _ = QUANTITIES["gradient"]
@@ -414,11 +452,23 @@ def test_unknown_form_is_refused() -> None:
 
 @pytest.mark.parametrize("source", catalogue())
 def test_default_form_is_the_one_with_the_least_measured_error(source: str) -> None:
-    """Of every definition; up to a factor of 2, by which errors of cancelled sums differ from draw to draw."""
+    """Of every definition; up to a factor of 2, by which errors of cancelled sums differ from draw to draw.
+
+    Where they differ by more, another draw is pooled with the first.
+    """
     theory = load(source)
     for name in theory.definitions:
         found = measure(theory, name, ("float64",))
         if not found.rows:
             continue
-        best, default = (found.worst(v, "float64") for v in (found.chosen, found.variants[-1]))
-        assert (default.overflow, default.max_ulp) <= (best.overflow, 2 * best.max_ulp + 1), (name, found.chosen)
+        chosen, default = found.chosen, found.variants[-1]
+        seeds = [found]
+        if not _as_good(seeds, default, chosen):
+            seeds.append(measure(theory, name, ("float64",), 1))
+        assert _as_good(seeds, default, chosen), (name, chosen)
+
+
+def _as_good(seeds: list[Any], one: str, other: str) -> bool:
+    ours, theirs = ([m.worst(v, "float64") for m in seeds] for v in (one, other))
+    overflow, limit = any(r.overflow for r in theirs), 2 * max(r.max_ulp for r in theirs) + 1
+    return (any(r.overflow for r in ours), max(r.max_ulp for r in ours)) <= (overflow, limit)

@@ -11,15 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from derive.codegen.differences import Definitions, exact, less, opened, scaled_difference, scaled_number
 from derive.codegen.scalar import SCALARS
 from derive.codegen.stable import (
     REWRITES,
-    Definitions,
     ExponentialSum,
     Inner,
     Rewrite,
     exponential_sum,
-    opened,
     scaled,
     unmasked,
 )
@@ -39,6 +38,7 @@ from derive.term import (
     num,
     over,
     power,
+    rebuild,
     rename_bound,
     sub,
     substitute,
@@ -63,10 +63,7 @@ class Apart:
     rest: Term
     exponent: Term
     letter: Term
-
-    @property
-    def lead(self) -> Term:
-        return ONE if self.shift is self.peak else fn("exp", sub(self.peak, self.shift))
+    lead: Term
 
     @property
     def total(self) -> Term:
@@ -92,7 +89,8 @@ def free(peak: Term) -> Term:
 def apart(term: Term, definitions: Definitions, inner: Inner, shift: Shift = by_maximum) -> Apart | None:
     """The term read as a sum of exponentials over one letter, none of them weighted, or None.
 
-    Another shift than the maximum is taken where it saves a rounding: where the exponents are stored numbers.
+    Another shift than the maximum is taken where it saves a rounding: where the exponents are stored numbers, or such
+    numbers over a factor. Then the maximum is the exponent at its place.
     """
     found = exponential_sum(term, definitions)
     if found is None or len(found.term.bound) != 1 or found.term.args[0].op != "fn":
@@ -103,11 +101,18 @@ def apart(term: Term, definitions: Definitions, inner: Inner, shift: Shift = by_
     whole = rename_bound(over("sum", found.exponent, *found.term.bound, where=found.term.args[1]), peak.letters)
     (letter,), (exponent, condition) = whole.bound, whole.args
     others = cmp("!=", letter, largest)
-    away = shift(peak) if exact_difference(sub(exponent, peak), definitions) else peak
-    rest = over(
-        "sum", fn("exp", sub(exponent, away)), letter, where=others if condition is TRUE else both(condition, others)
-    )
-    return Apart(peak, away, largest, rest, exponent, letter)
+    number = scaled_number(exponent, definitions)
+    if number and letter in number.x.letters:
+        peak = substitute(exponent, {letter: largest})
+        top = substitute(number.x, {letter: largest})
+        chosen = shift(peak)
+        away = peak if chosen is peak else number.by(rebuild(chosen, (*chosen.args[:2], top)))
+    else:
+        away = shift(peak) if scaled_difference(sub(exponent, peak), definitions) else peak
+    lead = ONE if away is peak else fn("exp", less(peak, away, definitions))
+    body, left_out = fn("exp", less(exponent, away, definitions)), condition is TRUE
+    rest = over("sum", body, letter, where=others if left_out else both(condition, others))
+    return Apart(peak, away, largest, rest, exponent, letter, lead)
 
 
 def at_place(u: Term, v: Term, letter: Term) -> Term | None:
@@ -151,7 +156,8 @@ def weight(term: Term, definitions: Definitions, inner: Inner, shift: Shift = by
     if below is None or above.op != "fn" or above.value != "exp":
         return None
     v = inner(above.args[0])
-    return Weight(below, fn("exp", sub(v, below.shift)), at_place(below.exponent, v, below.letter))
+    above_it = fn("exp", less(v, below.shift, definitions))
+    return Weight(below, above_it, at_place(below.exponent, v, below.letter))
 
 
 # -- rows: sums of exponentials ----------------------------------------------------------------------------------------
@@ -181,9 +187,9 @@ def _difference(term: Term, definitions: Definitions, inner: Inner) -> Term | No
             continue
         inside = apart(lead.args[0], definitions, inner)
         if inside and one.op == "neg":
-            return sub(sub(inner(other), inside.peak), fn("log1p", inside.rest))
+            return sub(less(inner(other), inside.peak, definitions), fn("log1p", inside.rest))
         if inside:
-            return add(fn("log1p", inside.rest), sub(inside.peak, inner(other.args[0])))
+            return add(fn("log1p", inside.rest), less(inside.peak, inner(other.args[0]), definitions))
     return None
 
 
@@ -194,7 +200,7 @@ def _ratio(shift: Shift) -> Apply:
         below = apart(term.args[1], definitions, inner, shift)
         if below and not _among(term.args[0], below, definitions, inner):
             below = apart(term.args[1], definitions, inner)
-        if below is None or not exact_difference(sub(below.exponent, below.peak), definitions):
+        if below is None or not scaled_difference(less(below.exponent, below.peak, definitions), definitions):
             return None  # where the exponents are rounded there is no digit to keep
         top = scaled(term.args[0], below.shift, definitions, inner)
         return div(unmasked(top, below.rest.args[1]), below.total) if top else None
@@ -214,7 +220,8 @@ def _quotient(term: Term, definitions: Definitions, inner: Inner) -> Term | None
         if above and alike(above.apart.rest, below.apart.rest):
             v, w = (inner(opened(opened(t, definitions).args[0], definitions).args[0]) for t in (factor, term.args[1]))
             rest = [inner(f) for p, f in enumerate(factors) if p != at]
-            return mul(*rest, fn("exp", sub(v, w))) if rest else fn("exp", sub(v, w))
+            ratio = fn("exp", less(v, w, definitions))
+            return mul(*rest, ratio) if rest else ratio
     return None
 
 
@@ -261,41 +268,6 @@ def _scaled_weight(term: Term, definitions: Definitions, inner: Inner, shift: Sh
             rest = [inner(f) for p, f in enumerate(factors) if p != at]
             return entry, mul(*rest) if rest else ONE
     return None
-
-
-def exact(term: Term, definitions: Definitions) -> bool:
-    """Whether the code holds the term's value without any rounding: stored numbers, and what selects among them."""
-    term = opened(term, definitions)
-    if term.op in ("var", "index", "size", "delta", "argmax"):
-        return True
-    if term.op == "num":
-        return bool(term.value.denominator == 1)
-    if term.op == "neg":
-        return exact(term.args[0], definitions)
-    if term.op in ("max", "min"):
-        return exact(term.args[0], definitions)
-    if term.op == "where":
-        return all(exact(a, definitions) for a in term.args[1:])
-    return (
-        term.op == "fn"
-        and term.value in ("max", "min", "abs", "relu", "sign")
-        and all(exact(a, definitions) for a in term.args)
-    )
-
-
-def exact_difference(term: Term, definitions: Definitions) -> tuple[Term, Term] | None:
-    """x and y where the term is x - y and the code holds both without any rounding."""
-    if term.op != "add" or len(term.args) != 2 or (term.args[0].op == "neg") == (term.args[1].op == "neg"):
-        return None
-    x, y = term.args if term.args[1].op == "neg" else term.args[::-1]
-    pair = (x, y.args[0])
-    stored = all(exact(t, definitions) and not _small(t, definitions) for t in pair)
-    return pair if stored else None
-
-
-def _small(term: Term, definitions: Definitions) -> bool:
-    """Whether it is a number of the formula or a count, so that the difference is not worth a correction."""
-    return opened(term, definitions).op in ("num", "size", "index", "delta", "argmax")
 
 
 # -- rows: what is summed against weights ------------------------------------------------------------------------------
@@ -470,4 +442,4 @@ def rounded_rows() -> tuple[Rewrite, ...]:
     return (TWO_PASSES, AT_LARGEST, QUOTIENT, REMAINDERS, *LOGARITHMS, *SCALARS, *REWRITES)
 
 
-__all__ = ["STEADY", "BY_MEAN", "exact", "exact_difference", "free_rows", "rounded_rows", "rows"]
+__all__ = ["STEADY", "BY_MEAN", "free_rows", "rounded_rows", "rows"]

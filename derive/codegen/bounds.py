@@ -15,7 +15,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from derive.codegen import doubled
-from derive.codegen.accurate import at_place, exact_difference
+from derive.codegen.accurate import at_place
+from derive.codegen.differences import scaled_difference
 from derive.codegen.value import CodegenError
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Rejected
@@ -142,16 +143,12 @@ class Analysis:
         """The bound of a part. Raises NoBound."""
         if any(alike(term, c) for c in self.stored):
             return Bound(NONE, self.positive(term))
-        key = term
-        if self.stored or key not in self.known:
+        if term not in self.known:
             row = ROWS.get(term.op)
             if row is None:
                 raise NoBound(f"no bound is stated for {term.op}")
-            found = row(self, term)
-            if self.stored:
-                return found
-            self.known[key] = found
-        return self.known[key]
+            self.known[term] = row(self, term)
+        return self.known[term]
 
     def signs(self, term: Term) -> int:
         """Which signs the term can have."""
@@ -345,7 +342,8 @@ def _fn(a: Analysis, term: Term) -> Bound:
         if all(p.exact for p in parts):
             return a.relative(term, NONE)
         return Bound(parts[0].count.most(parts[1].count), add(*(p.size for p in parts)), False)
-    if name == "exp" and a.corrected and exact_difference(x, a.plan.context.definitions):
+    gap = scaled_difference(x, a.plan.context.definitions) if name == "exp" and a.corrected else None
+    if gap and (gap.factor is None or not a.narrow and a.bound(gap.factor).exact):
         return a.relative(term, Count(1 + FUNCTIONS[name] * (NARROW_FUNCTIONS if a.narrow else 1)))
     found, own = a.bound(x), Count(FUNCTIONS[name] * (NARROW_FUNCTIONS if a.narrow else 1))
     if found.exact:
@@ -413,9 +411,9 @@ def _sum(a: Analysis, term: Term) -> Bound:
     axes = [k.value[1] for k in term.bound]
     if sum_of_others(term) and a.corrected and not a.narrow and found.own:
         return a.relative(term, found.count + 2)
-    added = Count(len(axes) - 1, tuple(sorted((axis, axes.count(axis)) for axis in set(axes))))
-    if len(axes) > 1:  # N M - 1 roundings are at most those of both axes where it is summed axis by axis
-        added = Count(len(axes), added.along)
+    along = tuple(sorted((axis, axes.count(axis)) for axis in set(axes)))
+    # N M - 1 roundings are at most those of both axes where it is summed axis by axis
+    added = Count(len(axes) if len(axes) > 1 else 0, along)
     if found.own and not a.signs(term.args[0]) & NEG:
         return a.relative(term, found.count + added)
     return Bound(found.count + added, over("sum", found.size, *term.bound, where=term.args[1]), False)
@@ -424,10 +422,12 @@ def _sum(a: Analysis, term: Term) -> Bound:
 def sum_of_others(term: Term) -> bool:
     """Whether it is a sum of shifted exponentials without the largest, which is added up exactly."""
     body, condition = term.args
-    left_out = condition.op == "cmp" and condition.value == "!=" and condition.args[1].op == "argmax"
-    if not left_out or body.op != "fn" or body.value != "exp" or len(term.bound) != 1:
+    if condition.op != "cmp" or condition.value != "!=" or condition.args[1].op != "argmax":
         return False
-    return not any(t.op == "neg" and t.args[0].op == "where" for t in body.args[0].args)
+    if body.op != "fn" or body.value != "exp" or len(term.bound) != 1:
+        return False
+    gap = body.args[0].args[0] if body.args[0].op in ("div", "mul") else body.args[0]
+    return not any(t.op == "neg" and t.args[0].op == "where" for t in gap.args)
 
 
 def _prod(a: Analysis, term: Term) -> Bound:

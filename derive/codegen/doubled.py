@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from derive.codegen.accurate import at_place, exact, exact_difference, opened
-from derive.codegen.doubled_helpers import NEEDS
-from derive.codegen.stable import Definitions
+from derive.codegen.accurate import at_place
+from derive.codegen.differences import Definitions, exact, exact_difference, opened
 from derive.codegen.value import Value, aligned, transposed, union
 from derive.term import TRUE, Term, alike, cmp, div, fn, mul, over, sub, substitute
 
@@ -216,7 +215,5 @@ def _call(emitter: Emitter, helper: str, *values: Value, takes_out: bool = False
     letters = union(values, emitter.rank)
     emitter.spans.add(letters)
     texts = ", ".join(aligned(v, letters).text for v in values)
-    for used in (helper, *NEEDS.get(helper, ())):
-        emitter.helper(used)
     text = f"{emitter.helper(helper)}({texts}"
     return Value(f"{text})", letters, into=text if takes_out else "")

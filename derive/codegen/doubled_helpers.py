@@ -150,12 +150,3 @@ def _share_times_difference(x, total, y, z, out=None):
     return share
 ''',
 }
-
-# What a snippet calls.
-NEEDS: dict[str, tuple[str, ...]] = {
-    "_doubled_difference": ("_doubled",),
-    "_doubled_exp": ("_doubled",),
-    "_doubled_dot": ("_doubled", "_exactly_added"),
-    "_doubled_sum": ("_doubled", "_exactly_added"),
-    "_doubled_quotient": ("_doubled",),
-}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
@@ -223,9 +224,11 @@ class Emitter:
         return self._parameters.get(axis, axis)
 
     def helper(self, name: str) -> str:
-        """The name under which the source holds a snippet of `helpers`."""
+        """The name under which the source holds a snippet of `helpers`, and those that it calls."""
         if name not in self.helpers:
             self.helpers[name] = self.fresh(name)
+            for called in set(re.findall(r"\b_\w+(?=\()", self.dialect.snippets[name])) & {*self.dialect.snippets}:
+                self.helper(called)
         return self.helpers[name]
 
     def guard(self) -> None:

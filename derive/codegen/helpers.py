@@ -128,6 +128,45 @@ def _exp_difference(x, y, out=None):
     d += e
     return d
 ''',
+    "_difference": '''
+def _difference(x, y):
+    """x - y and what it was rounded by, which is 0 for infinite numbers."""
+    d = np.asarray(np.subtract(x, y))
+    b = d - x
+    e = np.subtract(x, d - b) - (b + y)
+    return d, np.where(e == e, e, 0)
+''',
+    "_product": '''
+def _product(x, y):
+    """x * y and, in double precision, what it was rounded by, from products of halves that are exact."""
+    p = np.asarray(np.multiply(x, y))
+    if p.dtype != np.float64:
+        return p, np.zeros((), p.dtype)
+    a, b = 134217729.0 * x, 134217729.0 * y
+    a, b = a - (a - x), b - (b - y)
+    return p, ((a * b - p) + a * (y - b) + (x - a) * b) + (x - a) * (y - b)
+''',
+    "_exp_quotient": '''
+def _exp_quotient(x, y, factor):
+    """exp((x - y)/factor) with the roundings of the difference and, in double precision, the quotient put back."""
+    d, e = _difference(x, y)
+    q = d / factor
+    p, rest = _product(q, factor)
+    if p.dtype == np.float64:
+        e = e + ((d - p) - rest)
+    value = np.exp(q)
+    e = value * (e / factor)
+    return value + np.where(np.isfinite(e), e, 0)
+''',
+    "_exp_product": '''
+def _exp_product(x, y, factor):
+    """exp((x - y)*factor) with the roundings of the difference and, in double precision, the product put back."""
+    d, e = _difference(x, y)
+    p, rest = _product(d, factor)
+    value = np.exp(p)
+    e = value * (rest + e * factor)
+    return value + np.where(np.isfinite(e), e, 0)
+''',
     "_sum_of_others": '''
 def _sum_of_others(x, place):
     """The sum of numbers from 0 up along the last axis without the one at the place."""

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from derive.codegen import doubled
-from derive.codegen.accurate import exact_difference
 from derive.codegen.contract import factors_of, summed_product
 from derive.codegen.dialect import Function
+from derive.codegen.differences import scaled_difference
 from derive.codegen.value import ADD, ATOM, COMPARE, MUL, POWER, UNARY, CodegenError, Value, aligned, transposed, union
 from derive.term import TRUE, Term, fn, rename_bound
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from derive.codegen.emit import Emitter
 
 EXP_DIFFERENCE = Function("_exp_difference({0}, {1})", "_exp_difference")
+EXP_QUOTIENT = Function("_exp_quotient({0}, {1}, {2})", "_exp_quotient")
+EXP_PRODUCT = Function("_exp_product({0}, {1}, {2})", "_exp_product")
 WIDTH, NARROW = 84, 50  # of parts of a statement together, in a longer one
 Row = Callable[["Emitter", Term], Value]
 
@@ -199,12 +201,14 @@ def _fn(emitter: Emitter, term: Term) -> Value:
     if (
         term.value == "exp"
         and emitter.corrected
-        and (pair := exact_difference(term.args[0], emitter.context.definitions))
+        and (gap := scaled_difference(term.args[0], emitter.context.definitions))
     ):
         emitter.guard()  # a score of -inf
         if emitter.rough and (head := doubled.head(emitter, term)):
             return head
-        return _call(emitter, EXP_DIFFERENCE, [emitter.value(a) for a in pair])
+        parts = [emitter.value(a) for a in (gap.x, gap.y, gap.factor) if a is not None]
+        scaled = EXP_QUOTIENT if gap.divided else EXP_PRODUCT
+        return _call(emitter, scaled if gap.factor else EXP_DIFFERENCE, parts)
     return _call(emitter, row, [emitter.value(a) for a in term.args])
 
 
@@ -368,8 +372,8 @@ def _sum_of_others(emitter: Emitter, term: Term) -> Value | None:
         return None
     last = transposed(value, (*rest, *term.bound))
     # A quotient does not need the last digit of the sum under it; a logarithm does, and there the shift is the maximum.
-    pair = exact_difference(body.args[0], emitter.context.definitions)
-    exactly = emitter.corrected and not (pair and pair[1].op == "where")
+    gap = scaled_difference(body.args[0], emitter.context.definitions)
+    exactly = emitter.corrected and not (gap and gap.y.op == "where")
     helper = emitter.helper("_exact_sum_of_others" if exactly else "_sum_of_others")
     return emitter.kept(Value(f"{helper}({last.text}, {aligned(place, rest).text})", rest))
 

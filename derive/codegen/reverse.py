@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from derive.codegen.accurate import Apart, apart, opened
+from derive.codegen.accurate import Apart, apart
 from derive.codegen.accurate import weight as share
+from derive.codegen.differences import opened
 from derive.codegen.prepare import prepared, reachable
 from derive.codegen.value import CodegenError
 from derive.kernel.context import Context, Declaration, Definition

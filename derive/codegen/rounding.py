@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from derive.codegen.accurate import exact, exact_difference
 from derive.codegen.bounds import FUNCTIONS, NARROW_FUNCTIONS, NONE, Count, NoBound, sum_of_others
+from derive.codegen.differences import exact, scaled_difference
 from derive.codegen.source import Plan
 from derive.coq.names import NotExported, Scope, axis, letter
 from derive.coq.printer import Printer
@@ -102,9 +102,9 @@ def _function(w: Writer, term: Term) -> Part:
     name, x = term.value, term.args[0]
     own = Count(FUNCTIONS[name] * (NARROW_FUNCTIONS if w.narrow else 1))
     if name == "exp":
-        pair = exact_difference(x, {}) if w.plan.form.corrected else None
-        if pair is not None:
-            a, b = (w.value(t) for t in pair)
+        found = scaled_difference(x, {}) if w.plan.form.corrected else None
+        if found is not None and found.factor is None:
+            a, b = w.value(found.x), w.value(found.y)
             w.given.setdefault("fexp : R -> R", f"Hexp : exp_within p {own} fexp")
             gap = w.hypothesis(f"Rabs ({a} - {b}) <= gap", x.letters)
             script = (

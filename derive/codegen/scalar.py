@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from derive.codegen.stable import Definitions, Inner, Rewrite, opened
+from derive.codegen.differences import Definitions, opened
+from derive.codegen.stable import Inner, Rewrite
 from derive.language import expression, loads
 from derive.language.theory import Theory
 from derive.term import Term, replace_variable, var

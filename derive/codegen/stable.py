@@ -6,11 +6,12 @@ particular variable; definitions are looked through.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from derive.codegen.differences import Definitions, less, opened
 from derive.codegen.prepare import reachable
-from derive.kernel.context import Context, Definition
+from derive.kernel.context import Context
 from derive.term import (
     ONE,
     ZERO,
@@ -26,12 +27,10 @@ from derive.term import (
     rebuild,
     rename_bound,
     sub,
-    substitute,
     subterms,
     where,
 )
 
-Definitions = Mapping[str, Definition]
 Inner = Callable[[Term], Term]
 
 
@@ -57,14 +56,6 @@ class ExponentialSum:
         return over("max", inner(self.exponent), *self.term.bound, where=self.term.args[1])
 
 
-def opened(term: Term, definitions: Definitions) -> Term:
-    """The term itself, or what it stands for if it is a definition's name."""
-    while term.op == "def" and term.value in definitions:
-        definition = definitions[term.value]
-        term = substitute(definition.body, dict(zip(definition.letters, term.args, strict=True)))
-    return term
-
-
 def exponential_sum(term: Term, definitions: Definitions) -> ExponentialSum | None:
     """The term read as a sum of exponentials, at most weighted, or None."""
     term = opened(term, definitions)
@@ -82,7 +73,7 @@ def scaled(term: Term, peak: Term, definitions: Definitions, inner: Inner) -> Te
     """The term times exp(-peak), taken into its exponentials, or None where it has none to take it."""
     term = opened(term, definitions)
     if term.op == "fn" and term.value == "exp":
-        return fn("exp", sub(inner(term.args[0]), peak))
+        return fn("exp", less(inner(term.args[0]), peak, definitions))
     if term.op == "neg":
         part = scaled(term.args[0], peak, definitions, inner)
         return neg(part) if part else None

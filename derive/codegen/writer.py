@@ -69,7 +69,9 @@ class Writer:
         inside = [part for line in _indented(statements) for part in _broken(line)]
         function = "\n".join([signature, *_indented(docstring(text)), *inside])
         helpers = sorted(self.emitter.helpers.items())
-        snippets = self._in_library([self.dialect.snippets[key].strip().replace(key, own) for key, own in helpers])
+        own = dict(helpers)
+        texts = [re.sub(r"\b_\w+", lambda m: own.get(m[0], m[0]), self.dialect.snippets[key]) for key, _ in helpers]
+        snippets = self._in_library([text.strip() for text in texts])
         code = "\n".join([*snippets, *statements])
         imports = [line for line in self.dialect.imports if re.search(rf"\b{line.split()[-1]}\.", code)]
         return "\n\n\n".join(filter(None, ["\n".join(imports), *snippets, function])) + "\n"
