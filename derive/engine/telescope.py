@@ -144,9 +144,7 @@ def guesses(ground: Ground, gap: Poly) -> Iterator[tuple[Use, frozenset[Term]]]:
             add_to(wanted, nf.mul(s.factor, s.addend))
         whole = neg(moving(nf, rest, first))
         ways = [(whole, wanted, ONE, atoms)]
-        if is_number(
-            first.end, right
-        ):  # as it was written: lgamma(k + 1) is defined at 0, where lgamma(k) + log(k) is not
+        if is_number(first.end, right):  # as written: lgamma(k + 1) is defined at 0, lgamma(k) + log(k) is not
             ways.append((at_letter(right, first), wanted, ONE, atoms))
         if len(alike) == 1:
             ways.append((div(whole, moving(nf, first.factor, first)), first.addend, nf.term(first.factor), atoms))
