@@ -74,6 +74,15 @@ s[i] = exp(z[i]) / Z
 # -- agreement ---------------------------------------------------------------------------------------------------------
 
 
+def test_fixed_letter_stands_in_a_definition_within_a_definition() -> None:
+    text = "n: axis\nz: real[n]\nc: index[n]\nw[j] = z[j]*delta(j, c)\nv[j] = w[j] + 0\n"
+    for right, agrees in (("delta(c, j)", True), ("1", False)):
+        theory = loads(f'"""T."""\n\n{text}\nassert diff(v[c], z[j]) == {right}\n')
+        (theorem,) = theory.theorems
+        found = rederive(theorem.claims[0].condition, theory.context(theorem), (1, 2), seconds=20)
+        assert found.agrees is agrees
+
+
 def test_reason_names_a_point_only_where_there_is_one() -> None:
     def reason(text: str) -> str:
         theory = loads(f'"""T."""\n\nn: axis\nx: real\n\nassert {text}\n')

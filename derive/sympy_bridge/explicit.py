@@ -181,7 +181,8 @@ def _var(x: Explicit, term: Term, env: Env) -> sympy.Expr:
 def _def(x: Explicit, term: Term, env: Env) -> sympy.Expr:
     definition = x.context.definitions[term.value]
     inner = dict(zip(definition.letters, (x.place(a, env) for a in term.args), strict=True))
-    fixed = {k: v for k, v in env.items() if k in definition.body.letters and k not in inner}
+    meant = definition.body.letters | x.context.letters  # fixed ones may stand in definitions that it names
+    fixed = {k: v for k, v in env.items() if k in meant and k not in inner}
     return x.value(definition.body, {**fixed, **inner})
 
 
