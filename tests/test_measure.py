@@ -289,12 +289,38 @@ def test_any_quantity_is_measured(theory: object, name: str, variants: tuple[str
         ("softmax", "vjp", None),
         ("cross_entropy", "loss", None),
         ("temperature", "p", None),
+        ("sigmoid", "value", "expit"),
     ],
 )
 def test_scipy_is_found_by_the_formula(theory: str, name: str, function: str | None) -> None:
     pytest.importorskip("scipy")
     found = peer(quantity(load(theory), name))
     assert (found and found.name) == function
+
+
+@pytest.mark.parametrize(
+    ("formula", "function"),
+    [
+        ("log(1/(1 + exp(-x)))", "log_expit"),
+        ("log(x) - log(1 - x)", None),
+        ("log(x/(1 - x))", "logit"),
+        ("erf(x)", "erf"),
+        ("x", None),
+    ],
+)
+def test_scipy_has_functions_of_one_number(formula: str, function: str | None) -> None:
+    pytest.importorskip("scipy")
+    theory = loads(f'"""T."""\nx: real\nf = {formula}\n')
+    found = peer(quantity(theory, "f"))
+    assert (found and found.name) == function
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_results_of_scipy_are_rounded_to_the_dtype(dtype: str) -> None:
+    """Some of its functions take narrow numbers and give wide ones, which are no results in the dtype."""
+    pytest.importorskip("scipy")
+    found = measure(loads('"""T."""\nx: real\nf = sigmoid(x)\n'), "f", (dtype,))
+    assert 0.3 < found.worst("scipy", dtype).max_ulp <= 0.51
 
 
 def test_scipy_loses_the_digits_of_a_confident_output() -> None:

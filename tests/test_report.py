@@ -25,7 +25,7 @@ from derive.report.document import Document, document, formulas
 from derive.report.formula import safe_formula
 from derive.report.lines import line_terms
 from derive.report.notation import names_in, notation
-from derive.report.numbers import DTYPES, VARIANTS, Evidence, Measured, module, ulps
+from derive.report.numbers import DTYPES, VARIANTS, Evidence, Measured, gather, module, ulps
 from derive.report.pdf import by_pdflatex
 from derive.report.printer import Printer
 from derive.report.render import FORMATS, render
@@ -617,12 +617,33 @@ def test_pdf_is_the_same_bytes_each_time(checked: Callable[[str], TheoryResult])
     assert by_pdflatex(tex) == first
 
 
+def test_every_dtype_is_measured() -> None:
+    result = check_theory(loads('"""T."""\n\nx: real\ns = exp(x)/(1 + exp(x))\n', "t"))
+    evidence = gather(result)
+    (measured,) = evidence.measured
+    assert measured.dtypes == ("float64", "float32", "float16", "bfloat16")
+    assert {w.dtype for w in measured.worst} == {*measured.dtypes}
+    assert all("0x" in w.computed and "0x" in w.true for w in measured.worst)
+    assert "| quantity | form | float64 | float32 | float16 | bfloat16 |" in render(document(result, evidence), "md")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_report_says_which_peer_is_not_installed(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = check_theory(loads('"""T."""\n\nx: real\ns = exp(x)\n', "t"))
+    told = "not measured beside it: "
+    monkeypatch.setattr("derive.report.numbers.find_spec", lambda name: None)
+    without = gather(result)
+    assert without.missing == ("scipy",)
+    assert told in " ".join(render(document(result, without), form).split())
+    assert told not in " ".join(render(document(result, dataclasses.replace(without, missing=())), form).split())
+
+
 @pytest.mark.parametrize("variants", [1, 2, 5])
 def test_tables_of_errors_have_a_column_for_each_variant(variants: int) -> None:
     names = tuple(VARIANTS)[:variants]
-    columns = (*tuple(f"float64, {VARIANTS[v]}" for v in names), f"float32, {VARIANTS[names[-1]]}")
+    columns = (*(f"float64, {VARIANTS[v]}" for v in names), *(f"{d}, {VARIANTS[names[-1]]}" for d in DTYPES[1:]))
     cells = tuple(f"{k} ulp" for k in range(len(columns)))
-    summary = tuple(("s", VARIANTS[v], "1 ulp", "2 ulp") for v in names)
+    summary = tuple(("s", VARIANTS[v], *("1 ulp" for _ in DTYPES)) for v in names)
     measured = Measured("s", "s", names, DTYPES, summary, (("small", *cells),), columns, ())
     made = document(checked_text('"""T."""\n\nx: real\ns = x\nassert s == x\n'), Evidence(measured=(measured,)))
     tables = re.findall(r"(?s)\\begin\{longtable\}(.*?)\\end\{longtable\}", render(made, "tex"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module, util
 from typing import Any
@@ -14,20 +14,23 @@ from derive.codegen.prepare import prepared, reachable
 from derive.evidence.inputs import plain
 from derive.kernel.context import Context
 from derive.kernel.normal import Normal
-from derive.term import Term, div, fn, index, over, replace_variable, var
+from derive.term import ONE, Term, add, div, fn, index, neg, over, replace_variable, var
+
+KINDS = ("real", "random", "positive", "nonnegative")
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A function of another library that takes the same one array."""
+    """A function of another library that takes the same one array; what it gives in a wider dtype is rounded."""
 
     name: str
     arguments: tuple[Argument, ...]
     function: Callable[..., Any]
 
     def __call__(self, **arrays: Any) -> Any:
-        (array,) = arrays.values()
-        return self.function(np.asarray(array))
+        (given,) = arrays.values()
+        array = np.asarray(given)
+        return np.asarray(self.function(array)).astype(array.dtype)
 
 
 def _entry(name: str, letter: Term) -> Term:
@@ -44,7 +47,15 @@ ROWS: tuple[tuple[str, Callable[[str, str, Term], Term]], ...] = (
     ("softmax", lambda z, n, i: div(_entry(z, i), _total(z, n))),
     ("log_softmax", lambda z, n, i: fn("log", div(_entry(z, i), _total(z, n)))),
     ("logsumexp", lambda z, n, i: fn("log", _total(z, n))),
-    ("expit", lambda z, n, i: fn("sigmoid", var(z, i))),
+)
+# The same for functions of one number, or of every entry of an array.
+SCALARS: tuple[tuple[str, Callable[[Term], Term]], ...] = (
+    ("expit", lambda x: fn("sigmoid", x)),
+    ("log_expit", lambda x: fn("log", fn("sigmoid", x))),
+    ("logit", lambda x: fn("log", div(x, add(ONE, neg(x))))),
+    ("erf", lambda x: fn("erf", x)),
+    ("gammaln", lambda x: fn("lgamma", x)),
+    ("digamma", lambda x: fn("digamma", x)),
 )
 
 
@@ -57,16 +68,26 @@ def peer(q: Quantity) -> Peer | None:
         term, context = prepared(q.term, plain(q.context), q.fixed)
     except CodegenError:
         return None
-    if len(arguments) != 1 or len(arguments[0].axes) != 1 or arguments[0].kind not in ("real", "random"):
+    if len(arguments) != 1 or len(arguments[0].axes) > 1 or arguments[0].kind not in KINDS:
         return None
     (argument,) = arguments
-    letter = q.letters[0] if q.letters else index("i_", argument.axes[0])
     written = _unfolded(term, context)
-    for name, formula in ROWS:
-        wanted = formula(argument.name, argument.axes[0], letter)
-        if (letter in wanted.letters) == bool(q.letters) and Normal(context).equal(written, wanted):
+    for name, wanted in _candidates(argument, q.letters):
+        if Normal(context).equal(written, wanted):
             return Peer(name, arguments, getattr(import_module("scipy.special"), name))
     return None
+
+
+def _candidates(argument: Argument, letters: tuple[Term, ...]) -> Iterator[tuple[str, Term]]:
+    """What SciPy has of this one argument, with the axes of the result."""
+    if len(argument.axes) == len(letters):
+        yield from ((name, formula(var(argument.name, *letters))) for name, formula in SCALARS)
+    if argument.axes:
+        letter = letters[0] if letters else index("i_", argument.axes[0])
+        for name, formula in ROWS:
+            wanted = formula(argument.name, argument.axes[0], letter)
+            if (letter in wanted.letters) == bool(letters):
+                yield name, wanted
 
 
 def _unfolded(term: Term, context: Context) -> Term:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SECONDS = 60.0  # for each claim, many times what the catalogue needs, so that no report depends on the machine's speed
 SEED = 0
-DTYPES = ("float64", "float32")
+DTYPES = ("float64", "float32", "float16", "bfloat16")
 PACKAGES = ("numpy", "python-flint", "mpmath", "sympy")  # whose versions evidence depends on
 PEERS = ("scipy",)  # measured beside it where they are installed
 VARIANTS = {
@@ -115,6 +115,7 @@ class Evidence:
     seed: int = SEED
     figures: tuple[Figure, ...] = ()
     versions: tuple[tuple[str, str], ...] = ()  # of the packages that took part
+    missing: tuple[str, ...] = ()  # of those that would have been measured beside the code
 
     @property
     def asked(self) -> tuple[int, int]:
@@ -185,9 +186,11 @@ def gather(result: TheoryResult, tell: Callable[[str], None] = lambda _: None) -
             measured.append(_measured(name, found, known))
     tell(f"{theory.name}: figures")
     drawn, left_out = figures(result, measured, SEED)
+    here = [p for p in PEERS if find_spec(p)]
     return Evidence(
         agreed, tuple(measured), (*skipped, *left_out), opinions, module(codes), SEED, drawn,
-        tuple((name, version(name)) for name in (*PACKAGES, *(p for p in PEERS if find_spec(p)))),
+        tuple((name, version(name)) for name in (*PACKAGES, *here)),
+        tuple(p for p in PEERS if p not in here),
     )  # fmt: skip
 
 
