@@ -115,7 +115,7 @@ def _factor(size: Term) -> str:
 # Roundings of a function, an ulp being two: what NumPy's functions and our snippets stay within in float64.
 FUNCTIONS = {"exp": 2, "log": 2, "log1p": 2, "expm1": 2, "sqrt": 1, "abs": 0, "sign": 0, "relu": 0, "sigmoid": 5}
 FUNCTIONS |= {"softplus": 6, "sin": 4, "cos": 4, "tan": 4, "sinh": 4, "cosh": 4, "tanh": 4, "atan": 4, "erf": 12}
-FUNCTIONS |= {"lgamma": 64, "digamma": 32, "trigamma": 32}
+FUNCTIONS |= {"lgamma": 64, "digamma": 32, "trigamma": 32, "pow": 2}
 
 NARROW_FUNCTIONS = 4  # NumPy's functions of float32 are within four ulp
 
@@ -315,9 +315,9 @@ def _div(a: Analysis, term: Term) -> Bound:
 def _pow(a: Analysis, term: Term) -> Bound:
     base, exponent = term.args
     value = -exponent.args[0].value if exponent.op == "neg" and exponent.args[0].op == "num" else exponent.value
-    if exponent.op not in ("num", "neg") or not isinstance(value, Fraction):
-        raise NoBound(f"no bound is stated for a power that varies: {to_text(term)}")
     found = a.bound(base)
+    if exponent.op not in ("num", "neg") or not isinstance(value, Fraction):
+        return _varying(a, term, found, a.bound(exponent))
     if value == Fraction(1, 2):
         return _root(a, term, found)
     times = max(1, -(-abs(value.numerator) // value.denominator))
@@ -327,6 +327,19 @@ def _pow(a: Analysis, term: Term) -> Bound:
     if value.denominator != 1 or value < 0:
         raise NoBound(f"no bound is stated for a power of a sum that cancels: {to_text(term)}")
     return Bound(found.count.times(times) + own, power(found.size, exponent), False)
+
+
+def _varying(a: Analysis, term: Term, base: Bound, exponent: Bound) -> Bound:
+    """x**y moves by y times what x does relative to itself, and by log(x) times what y does."""
+    own = Count(FUNCTIONS["pow"] * (NARROW_FUNCTIONS if a.narrow else 1))
+    whole = a.positive(term)
+    if base.exact and exponent.exact:
+        return a.relative(term, own)
+    if not base.own:
+        raise NoBound(f"no bound is stated for a power of a sum that cancels: {to_text(term)}")
+    moved = [] if base.exact else [mul(a.positive(term.args[1]), whole)]
+    moved += [] if exponent.exact else [mul(whole, a.positive(fn("log", term.args[0])), exponent.size)]
+    return Bound(base.count.most(exponent.count).most(own), add(whole, *moved), False)
 
 
 def _root(a: Analysis, term: Term, found: Bound) -> Bound:

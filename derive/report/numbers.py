@@ -182,8 +182,7 @@ def gather(result: TheoryResult, tell: Callable[[str], None] = lambda _: None) -
             continue
         opinions += found.opinions
         if found.rows:
-            known = _stated(theory, name) if name in theory.definitions else None
-            measured.append(_measured(name, found, known))
+            measured.append(_measured(name, found, _stated(theory, name)))
     tell(f"{theory.name}: figures")
     drawn, left_out = figures(result, measured, SEED)
     here = [p for p in PEERS if find_spec(p)]
