@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import asdict, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -237,6 +238,19 @@ def test_disagreement_of_the_second_opinion_stops_the_measurement(monkeypatch: p
 
     monkeypatch.setattr(measuring, "confirmed", contradict)
     with pytest.raises(Disagreement):
+        measure(SOFTMAX, "s", ("float64",))
+
+
+def test_true_values_that_are_off_stop_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault in the enclosures themselves, of one part in 2**60, is seen by mpmath."""
+    right = measuring.truths
+
+    def off(*arguments: Any) -> list[Any]:
+        return [t and replace(t, ball=t.ball * (1 + arb(2) ** -60)) for t in right(*arguments)]
+
+    measure(SOFTMAX, "s", ("float64",))
+    monkeypatch.setattr(measuring, "truths", off)
+    with pytest.raises(Disagreement, match="but mpmath finds"):
         measure(SOFTMAX, "s", ("float64",))
 
 
