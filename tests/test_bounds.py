@@ -149,6 +149,14 @@ def test_what_has_no_bound_is_refused_by_name(name: str, why: str) -> None:
         bound_of(quantity(THEORY, name).plan())
 
 
+def test_signs_that_the_kernel_cannot_tell_in_time_are_any() -> None:
+    theory = loads(
+        '"""T."""\nn: axis\na: real\nT: positive\nu: real[n]\n'
+        "f = log(exp(log(sum(exp(where(T > u[i], 1, 1/2)) for i in n))) + exp(exp(a + T) - 1))\n"
+    )
+    assert quantity(theory, "f").compile()(a=0.0, T=1.0, u=[0.0, 2.0]) > 0
+
+
 def test_counts_add_and_are_evaluated() -> None:
     count = Count(3, (("n", 2),)) + Count(1, (("m", 1), ("n", 1)))
     assert count.at({"n": 5, "m": 2}) == 4 + 3 * 4 + 1

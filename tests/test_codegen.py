@@ -89,6 +89,7 @@ average = sum(exp(z[k]) * p[k] for k in n) / sum(exp(z[k]) for k in n)
 nested[i] = sum(exp(W[i, k]) * sum(exp(W[k, l]) for l in n) for k in n) / sum(exp(W[i, k]) for k in n)
 chain = T - (T - (T - 1)) - T / (T / 2) * 3 ** -T - -T - 1 / 3 * T
 large = 100000000000000000000000 * T + pi
+numbers = T * ((n - 3) / (n + 1) - (n + 1) ** (1 / 3) - 2 ** (1 / 2) - 1 / (1 + pi / n) + (2 - n) ** -(n + 1))
 '''
 )
 

@@ -158,7 +158,7 @@ class Analysis:
             return FLIP[self.signs(term.args[0])]
         if term.op == "fn" and term.value == "log1p" and not self.signs(term.args[0]) & NEG:
             return ZERO | POS
-        with suppress(Rejected):  # beyond what the kernel brings to a normal form
+        with suppress(Rejected, RecursionError):  # beyond what the kernel brings to a normal form
             return sign(self.normal, term)
         return ANY
 

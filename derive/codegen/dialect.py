@@ -76,6 +76,7 @@ class Dialect:
     item: str = "{0}.item()"
     root: str = "np.sqrt({0}).item()"  # of a size, which is positive
     number_module: str = "np."
+    # The divisor and the exponent stand as {1} in a call, as {2} after an operator
     divide: str = "np.divide({0}, {1}).item()"
     float_power: str = "np.float_power({0}, {1}).item()"
     truth: str = "np.bool_({0})"

@@ -166,7 +166,7 @@ def _div(emitter: Emitter, term: Term) -> Value:
         return product(emitter, [left, Value(f"1 / {right.at(UNARY)}", right.letters, MUL)])
     (left, right), letters, kind = _joined(emitter, [left, right])
     if kind == "number" and term.args[1].op not in ("num", "size"):  # Python raises where NumPy gives inf or nan
-        return Value(emitter.written("divide", left.text, right.text), kind=kind)
+        return Value(emitter.written("divide", left.text, right.text, right.at(ATOM)), kind=kind)
     into = f"np.divide({left.text}, {right.text}"
     return emitter.kept(Value(f"{left.at(MUL)} / {right.at(UNARY)}", letters, MUL, kind, into))
 
@@ -179,7 +179,7 @@ def _pow(emitter: Emitter, term: Term) -> Value:
     if kind == "number" and base.op == "size" and exponent.op == "num" and exponent.value in (2, 3):
         return Value(raised(left, right), level=POWER, kind=kind)
     if kind == "number":
-        return Value(emitter.written("float_power", left.text, right.text), kind=kind)
+        return Value(emitter.written("float_power", left.text, right.text, right.at(ATOM)), kind=kind)
     if left.kind == "number":
         return emitter.kept(Value(emitter.written("power", left.text, right.text), letters, ATOM, kind))
     return emitter.kept(Value(raised(left, right), letters, POWER, kind))
@@ -344,7 +344,7 @@ def _times_size(emitter: Emitter, value: Value, letter: Term) -> Value:
 def _to_the_size(emitter: Emitter, value: Value, letter: Term) -> Value:
     size = emitter.size_name(letter.value[1])
     if value.kind == "number":
-        return Value(emitter.written("float_power", value.text, size), kind="number")
+        return Value(emitter.written("float_power", value.text, size, size), kind="number")
     return Value(raised(value, Value(size)), value.letters, POWER)
 
 
