@@ -466,3 +466,11 @@ def test_every_claim_of_the_catalogue_has_an_expression(source: str, unfold: boo
 def test_derivatives_are_left_as_they_are() -> None:
     value = to_sympy(expression("diff(s[i], z[j])", SOFTMAX), SOFTMAX.context(SOFTMAX["jacobian"]), unfold=False)
     assert isinstance(value, sympy.Derivative)
+
+
+def test_quotient_whose_denominator_the_path_makes_0_has_no_sign() -> None:
+    path, symbol = Path(()), sympy.Symbol("N", real=True)
+    path.fix(symbol, sympy.S.Zero)
+    with pytest.raises(Undefined):
+        path.sign(1 / symbol)
+    assert path.sign(1 + symbol) == 1

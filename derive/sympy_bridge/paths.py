@@ -71,6 +71,8 @@ class Path:
         Inside a derivative the sign holds around the point: Undefined where it is chosen to be 0.
         """
         e = self.settled(e)
+        if e.has(sympy.zoo, sympy.nan):  # what is 0 on this path is divided by
+            raise Undefined("a denominator is 0")
         known = known_sign(e)
         if known is None:
             e = sympy.expand(e)
