@@ -35,7 +35,7 @@ from derive.evidence.numbers import (
     slope,
     standard,
 )
-from derive.evidence.places import Entry, Evaluation, Letters, Limiting, Operator, Replaced, Scope
+from derive.evidence.places import Entry, Evaluation, Letters, Limiting, Operator, Random, Replaced, Scope
 from derive.kernel.context import Context
 from derive.term import Term
 
@@ -299,6 +299,8 @@ def _limit(here: Evaluation, term: Term, letters: Letters) -> Number:
     while place is not None:
         if isinstance(place, Limiting):
             raise NotDecided("a limit of a limit")
+        if isinstance(place, Random) and not all(isinstance(v, fmpq | arb) for v in (place.drawn or {}).values()):
+            raise NotDecided("the mean of a limit")
         place = place.parent
     if point.op == "const" or (point.op == "neg" and point.args[0].op == "const" and point.args[0].value == "oo"):
         at, sides = None, (1 if point.op == "const" else -1,)
