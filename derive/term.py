@@ -41,6 +41,14 @@ CONDITIONS = frozenset({"cmp", "and", "or", "not", "true", "false", "all", "any"
 NONLOCAL = frozenset({"diff", "at", "limit", "E", "Var", "Cov"})
 
 
+class Rejected(Exception):
+    """The kernel refuses a proof. `step` is the number of the step, from 1, or None for the proof as a whole."""
+
+    def __init__(self, reason: str, step: int | None = None):
+        self.reason, self.step = reason, step
+        super().__init__(reason if step is None else f"step {step}: {reason}")
+
+
 class Term:
     """An immutable expression. Equal terms are one object, so `is` and `==` agree and hashing is by identity."""
 
@@ -262,6 +270,8 @@ def _substitute(term: Term, mapping: dict[Term, Term], memo: dict[Term, Term]) -
     if term.op == "index":
         return mapping[term]
     if term not in memo:
+        if term.op in NONLOCAL and any(k in mapping and _moves(term, mapping[k]) for k in term.letters):
+            raise Rejected("an index is put in where the variables that it depends on are others")
         renamed, inner = term, mapping
         if term.bound:
             inside = free(scopes(term.op, term.args)[1]).difference(term.bound)
@@ -272,6 +282,14 @@ def _substitute(term: Term, mapping: dict[Term, Term], memo: dict[Term, Term]) -
         args += [_substitute(a, inner, {} if term.bound else memo) for a in scoped]
         memo[term] = make(term.op, args, term.value, renamed.bound)
     return memo[term]
+
+
+def _moves(term: Term, place: Term) -> bool:
+    """Whether a place may depend on the variable of a derivative, `at` or limit, or on what a mean averages."""
+    if term.op in ("E", "Var", "Cov"):
+        return any(t.op == "argmax" for t in subterms(place))
+    name = term.value if term.op == "at" else term.args[1].value
+    return name in place.names or any(t.op == "def" for t in subterms(place))
 
 
 def replace_variable(term: Term, name: str, letters: tuple[Term, ...], body: Term, op: str = "var") -> Term:

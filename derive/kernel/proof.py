@@ -6,14 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from derive.term import TRUE, Term
-
-
-class Rejected(Exception):
-    """The kernel refuses a proof. `step` is the number of the step, from 1, or None for the proof as a whole."""
-
-    def __init__(self, reason: str, step: int | None = None):
-        self.reason, self.step = reason, step
-        super().__init__(reason if step is None else f"step {step}: {reason}")
+from derive.term import Rejected as Rejected
 
 
 @dataclass(frozen=True)
