@@ -8,6 +8,7 @@ defined. A step under a `diff`, `at`, `limit` or E uses nothing that holds at th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from derive.kernel import domain, moments, order
 from derive.kernel.context import Context, Lemma
@@ -96,7 +97,10 @@ class Ground:
         self.needs = domain.needs(self.plain, body.args[0]) if body.op == "cmp" else []
         # A hypothesis that mentions a mean says that the mean exists.
         self.known = self.needs + [
-            n for h in context.hypotheses for n in domain.needs(self.plain, h, "%") if n.condition.op == "E"
+            replace(n, letters=(*n.letters, *(h.letters - context.letters)))
+            for h in context.hypotheses
+            for n in domain.needs(self.plain, h, "%")
+            if n.condition.op == "E"
         ]
         self.open = [n for n in self.needs if not domain.met(self.plain, n, ())]
         telling = [n for n in self.needs if not domain.plainly(self.plain, n)]
@@ -257,7 +261,8 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
             raise Rejected(f"malformed: {type(why).__name__}", number) from None
         account.conditions.append(tuple(conditions))
         current = step.after
-        if number < len(proof.steps):  # algebra reads sqrt(x)**2 as x: each line must be defined where the left side is
+        # Algebra reads sqrt(x)**2 as x: each line must be defined where the left side is.
+        if board is None or number < len(proof.steps):
             for need in domain.needs(ground.plain, current):
                 if not domain.met(ground.full, need, ground.known):
                     raise Rejected("this line may be undefined where the left side is not", number)

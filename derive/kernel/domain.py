@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from derive.kernel import moments
 from derive.kernel.derivative import depends, differentiate
+from derive.kernel.integrable import MEANS, integrable
 from derive.kernel.normal import Normal
 from derive.kernel.poly import CASES, constant
 from derive.kernel.proof import Rejected
@@ -424,8 +425,8 @@ def met(nf: Normal, need: Need, known: Iterable[Need]) -> bool:
         return any(parts) if op == "or" else all(parts)
     if op == "cmp":
         return not here.compare(condition) & ~RELATION[condition.value]
-    if op in ("E", "Var", "Cov"):
-        return integrable(here, condition, known)
+    if op in MEANS and integrable(here, condition, known):
+        return True
     if op == "limit" and _has_limit(here, condition):
         return True
     if op == "any" and (constant(here.condition(condition)) == 1 or nonempty(here, condition.bound, condition.args[0])):
@@ -454,93 +455,6 @@ def _same_special(nf: Normal, left: Need, right: Need) -> bool:
     a = substitute(a, mapping)
     if a.op in ("at", "diff", "limit"):  # an equal value elsewhere may be undefined where this one is not
         return alike(nf.opened(a), nf.opened(b))
-    return a.op == b.op and nf.equal(make(a.op, a.args, a.value, a.bound), b)
-
-
-# -- integrability ---------------------------------------------------------------------------------------------------
-
-
-def profile(nf: Normal, term: Term, known: bool) -> tuple[dict[str, int], set[Term]]:
-    """The moments that the means in the term need: the degree for each random name, and the groups without a rule.
-
-    For a mean that is `known` to exist, the degree that this implies: entries that may differ count one by one, sums
-    reach every entry. Else the highest that may be needed: all entries of a name may be one.
-    """
-    degrees: dict[str, int] = {}
-    opaque: set[Term] = set()
-    inside = [term.args[0]] if term.op == "E" else [make("mul", (a, b)) for a in term.args for b in term.args]
-    if term.op == "Cov" and known:  # the product is integrable; the squares need not be
-        inside = [make("mul", term.args)]
-    for e in inside:
-        for mono in nf.poly(e):
-            sums: dict[str, int] = {}
-            entries: dict[str, list[tuple[Term, int]]] = {}
-            for a, power in mono:
-                for name in moments.random_names(nf, a):
-                    degree = entry_degree(nf, a, name)
-                    if degree is None or not isinstance(power, int) or power < 0:
-                        opaque.add(nf.term({mono: 1}))
-                    elif a.op == "var":
-                        entries.setdefault(name, []).append((a, power))
-                    else:
-                        sums[name] = sums.get(name, 0) + degree * power
-            for name in sums | entries:
-                alone = entries.get(name, [])
-                one_by_one = known or _all_apart(nf, [a for a, _ in alone])
-                powers = [p for _, p in alone]
-                single = max(powers, default=0) if one_by_one else sum(powers)
-                degrees[name] = max(degrees.get(name, 0), sums.get(name, 0) + single)
-    return degrees, opaque
-
-
-def _all_apart(nf: Normal, entries: list[Term]) -> bool:
-    """Whether the entries are known to be different ones."""
-    pairs = [(a, b) for p, a in enumerate(entries) for b in entries[:p]]
-    return all(any(not nf.delta(i, j) for i, j in zip(a.args, b.args, strict=True)) for a, b in pairs)
-
-
-def entry_degree(nf: Normal, atom: Term, name: str) -> int | None:
-    """The degree of an atom in the entries of a random name; None where it is no polynomial."""
-    if atom.op == "var":
-        return 1 if atom.value == name else 0
-    if name not in atom.names:
-        return 0
-    if atom.op == "sum":
-        poly = nf.poly(atom.args[0])
-        total = 0
-        for mono in poly:
-            degree = 0
-            for a, e in mono:
-                one = entry_degree(nf, a, name)
-                if one is None or (one and (not isinstance(e, int) or e < 0)):
-                    return None
-                degree += one * e if isinstance(e, int) else 0
-            total = max(total, degree)
-        return total
-    return None
-
-
-def integrable(nf: Normal, term: Term, known: Iterable[Need]) -> bool:
-    """Whether the mean exists: by moments that the laws have, or that the left side or a hypothesis needs too."""
-    degrees, opaque = profile(nf, term, known=False)
-    have: dict[str, int] = {}
-    others: set[Term] = set()
-    for other in known:
-        if other.condition.op in ("E", "Var", "Cov"):
-            more, groups = profile(nf, other.condition, known=True)
-            others |= groups
-            for name, degree in more.items():
-                have[name] = max(have.get(name, 0), degree)
-    for name, degree in degrees.items():
-        declaration = nf.context.declarations[name]
-        assert declaration.law is not None
-        if declaration.law.family == "random" and degree > max(2, have.get(name, 0)):
-            return False
-    for group in opaque - others:
-        names = moments.random_names(nf, group)
-        bounded = all(
-            (d := nf.context.declarations[n].law) is not None and d.family in ("bernoulli", "rademacher") for n in names
-        )
-        if not bounded and any(t.op in ("E", "Var", "Cov") for t in subterms(nf.canonical(make("E", (group,))))):
-            return False
-    return True
+    if a.op in MEANS:  # an equal mean may be one of what is not integrable
+        return all(nf.equal(x, y) for x, y in zip(a.args, b.args, strict=True))
+    return a.op == b.op and nf.equal(a, b)

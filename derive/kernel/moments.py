@@ -49,6 +49,20 @@ def law_of(nf: Normal, name: str) -> Declaration | None:
     return declaration if declaration is not None and declaration.law is not None else None
 
 
+def family(nf: Normal, name: str) -> str:
+    """The family of the law of a random name."""
+    declaration = law_of(nf, name)
+    assert declaration is not None and declaration.law is not None
+    return declaration.law.family
+
+
+def varies(nf: Normal, name: str) -> bool:
+    """Whether the entries of a random name have different laws."""
+    declaration = law_of(nf, name)
+    assert declaration is not None and declaration.law is not None
+    return any(p.letters & set(declaration.letters) for p in declaration.law.parameters)
+
+
 def random_names(nf: Normal, term: Term) -> frozenset[str]:
     """The random names that the term's value depends on; those under an inner E are averaged out already."""
     return frozenset(t.value for t in _outside_means(nf.opened(term)) if t.op == "var" and law_of(nf, t.value))
@@ -65,8 +79,8 @@ def _outside_means(term: Term) -> Iterator[Term]:
 
 
 def hides(nf: Normal, term: Term, name: str, by: Term) -> bool:
-    """Whether an E inside the term depends on the variable through the law of a random name, or would average `by`."""
-    shown = frozenset() if random_names(nf, by) else frozenset({name})
+    """Whether an E inside the term averages the variable or `by`, or depends on it through the law of a random name."""
+    shown = frozenset({name} if law_of(nf, name) is None and not random_names(nf, by) else ())
     means = (t for t in subterms(term) if t.op in ("E", "Var", "Cov"))
     return any(name in nf.context.reached(t.names) - (t.names & shown) for t in means)
 
@@ -142,7 +156,8 @@ def _over_axis(nf: Normal, group: Mono) -> Poly | None:
     if found is None:
         return None
     factor, k, filter_ = found
-    if not apart(nf, factor, (k,)) or any(t.bound and random_names(nf, t) for t in _outside_means(factor)):
+    inside = (t for t in _outside_means(factor) if t.bound)
+    if not apart(nf, factor, (k,)) or any(random_names(nf, t) for t in (filter_, *inside)):
         return None
     mean = nf.poly(make("E", (factor,)))
     if any(k in letters for m in mean for letters in (a.letters for a, _ in m)):
@@ -240,8 +255,7 @@ def raw_moment(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Pol
         return add_to(dict(nf.poly(parts[1])), nf.poly(power(parts[0], num(2))))
     if family != "random":
         raise Rejected(f"unknown law {family}")
-    varies = any(p.letters & set(declaration.letters) for p in declaration.law.parameters)
-    plain = entry if varies else var(entry.value, *(num(0) for _ in entry.args))
+    plain = entry if varies(nf, entry.value) else var(entry.value, *(num(0) for _ in entry.args))
     return nf.atom(make("E", (power(plain, num(k)),)))
 
 

@@ -1,0 +1,139 @@
+"""Whether a mean exists: by the moments that laws have, and by those that the left side or a hypothesis needs too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING
+
+from derive.kernel import moments
+from derive.kernel.poly import Mono, Poly
+from derive.kernel.signs import NEG, POS
+from derive.term import Term, make, subterms
+
+if TYPE_CHECKING:
+    from derive.kernel.domain import Need
+    from derive.kernel.normal import Normal
+
+MEANS = frozenset({"E", "Var", "Cov"})
+BOUNDED = frozenset({"bernoulli", "rademacher"})  # laws under which every function of finitely many entries has a mean
+
+
+def integrable(nf: Normal, term: Term, known: Iterable[Need]) -> bool:
+    """Whether the mean exists: by moments that the laws have, or that the left side or a hypothesis needs too."""
+    have: dict[str | Term, int] = {}
+    others: set[Term] = set()
+    for other in known:
+        if other.condition.op in MEANS and other.sure and all(map(nf.holds, other.guards)):
+            more, groups = profile(nf, other.condition, other)
+            others |= groups
+            have |= {who: max(have.get(who, 0), degree) for who, degree in more.items()}
+    degrees, opaque = profile(nf, term)
+    for who, degree in degrees.items():
+        name = who if isinstance(who, str) else who.value
+        if moments.family(nf, name) == "random" and degree > max(2, have.get(name, 0), have.get(who, 0)):
+            return False
+    for group in opaque - others:
+        bounded = all(moments.family(nf, name) in BOUNDED for name in moments.random_names(nf, group))
+        if not bounded and any(t.op in MEANS for t in subterms(nf.canonical(make("E", (group,))))):
+            return False
+    return True
+
+
+def profile(nf: Normal, term: Term, known: Need | None = None) -> tuple[dict[str | Term, int], set[Term]]:
+    """The moments that the means in the term need: the degree for each random name, and the groups without a rule.
+
+    For a mean that is `known` to exist, the degree that this implies: entries that may differ count one by one, sums
+    reach every entry. Else the highest that may be needed: all entries of a name may be one. A name whose entries have
+    different laws counts by the entry where there is one.
+    """
+    degrees: dict[str | Term, int] = {}
+    opaque: set[Term] = set()
+    inside = [term.args[0]] if term.op == "E" else [make("mul", (a, b)) for a in term.args for b in term.args]
+    if term.op == "Cov" and known:  # the product is integrable; the squares need not be
+        inside = [make("mul", term.args)]
+    for e in inside:
+        poly = nf.poly(e)
+        for mono in telling(nf, poly) if known else poly:
+            for name in names_in(nf, mono):
+                degree, who = degree_in(nf, mono, name, known is not None), name_or_entry(nf, mono, name, known)
+                if degree is None:
+                    opaque.add(nf.term({mono: 1}))
+                elif who is not None:
+                    degrees[who] = max(degrees.get(who, 0), degree)
+    return degrees, opaque
+
+
+def name_or_entry(nf: Normal, mono: Mono, name: str, known: Need | None) -> str | Term | None:
+    """Of what a moment is told: of all entries, or of the only one; None where it is of some."""
+    entries = [a for a, _ in mono if name in moments.random_names(nf, a)]
+    if not moments.varies(nf, name):
+        return name
+    if len(entries) > 1 or entries[0].value != name:
+        return None if known else name
+    general = set(known.letters) if known and not known.guards else set()
+    return name if len(set(entries[0].args) & general) == len(entries[0].args) else entries[0]
+
+
+def names_in(nf: Normal, mono: Mono) -> frozenset[str]:
+    return frozenset().union(*(moments.random_names(nf, a) for a, _ in mono))
+
+
+def telling(nf: Normal, poly: Poly) -> Iterator[Mono]:
+    """The monomials that are integrable if the sum is: they do not vanish, and no other makes up for them."""
+    random = {mono: names for mono in poly if (names := names_in(nf, mono))}
+    for mono, names in random.items():
+        rivals = {r: other & names for r, other in random.items() if r is not mono}
+        if present(nf, mono) and all(
+            one_sided(nf, poly, mono, r) or all(lower(nf, r, mono, name) for name in shared)
+            for r, shared in rivals.items()
+        ):
+            yield mono
+
+
+def present(nf: Normal, mono: Mono) -> bool:
+    """Whether no coefficient in the monomial can be 0."""
+    for a, _ in mono:
+        if not moments.random_names(nf, a):
+            if not nf.certain(a):
+                return False
+        elif a.op == "sum" and not all(present(nf, m) for m in nf.poly(a.args[0])):
+            return False
+    return True
+
+
+def one_sided(nf: Normal, poly: Poly, *monos: Mono) -> bool:
+    """Whether the terms never have different signs, so that none makes up for another."""
+    signs = reduce(or_, (nf.mono_sign(m, poly[m]) for m in monos))
+    return not signs & NEG or not signs & POS
+
+
+def lower(nf: Normal, rival: Mono, mono: Mono, name: str) -> bool:
+    """Whether the rival is a polynomial of a lower degree, wherever entries are one."""
+    less, degree = degree_in(nf, rival, name, False), degree_in(nf, mono, name, True)
+    return less is not None and degree is not None and less < degree
+
+
+def degree_in(nf: Normal, mono: Mono, name: str, single: bool) -> int | None:
+    """The degree in the entries of a name, of which the largest counts if `single` or if they are known to differ.
+
+    None where the monomial is no polynomial in them.
+    """
+    total, alone = 0, {}
+    for a, e in mono:
+        if name in moments.random_names(nf, a):
+            inside = [degree_in(nf, m, name, False) for m in nf.poly(a.args[0])] if a.op == "sum" else [1]
+            if a.op not in ("var", "sum") or None in inside or not isinstance(e, int) or e < 0:
+                return None
+            if a.op == "var":
+                alone[a] = e
+            else:
+                total += max(d for d in inside if d is not None) * e
+    return total + (max if single or _all_apart(nf, list(alone)) else sum)([0, *alone.values()])
+
+
+def _all_apart(nf: Normal, entries: list[Term]) -> bool:
+    """Whether the entries are known to be different ones."""
+    pairs = [(a, b) for p, a in enumerate(entries) for b in entries[:p]]
+    return all(any(not nf.delta(i, j) for i, j in zip(a.args, b.args, strict=True)) for a, b in pairs)
