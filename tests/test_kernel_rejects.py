@@ -864,3 +864,42 @@ def test_mean_does_not_average_what_is_put_into_it() -> None:
     claim = cmp("==", make("E", (inner,)), make("E", (fn("exp", power(q, TWO)),)))
 
     assert "cannot be evaluated" in refused_term(claim, Step("algebra", claim.args[1]), where_=known).reason
+
+
+def test_what_a_mean_averages_is_not_replaced_in_it() -> None:
+    """E(exp(q)) has no q that x could be put in for."""
+    q = var("q", I)
+    left = make("at", (make("E", (fn("exp", q),)), x), "q", (J,))
+    known = given(cmp(">", make("E", (fn("exp", q),)), ZERO))
+    claim = cmp("==", make("E", (left,)), fn("exp", x))
+
+    assert "cannot be evaluated" in refused_term(claim, Step("algebra", claim.args[1]), where_=known).reason
+
+
+def test_product_over_a_random_filter_is_no_power_of_a_mean() -> None:
+    """E(prod(r[k] for k in n if flip[k])) is not 2**sum(flip[k] for k in n), which a mean around it would square."""
+    r, chosen = var("r", K), make("holds", (var("flip", K),))
+    once, twice = (make("E", (over("prod", body, K, where=chosen),)) for body in (r, mul(TWO, r)))
+
+    assert refused_term(cmp("==", power(once, TWO), twice), Step("algebra", twice))
+
+
+@pytest.mark.parametrize("by", [num("1/2"), num(5), x, size("n"), B, add(K, ONE)], ids=str)
+def test_index_is_replaced_by_an_index_of_its_axis_alone(by: Term) -> None:
+    """sum(delta(j, t[i]) for j in n) is 1, since t[i] is one of the j."""
+    t = var("t", I)
+    one = total(make("at", (delta(J, t), by), "t", (K,)), J)
+
+    assert refused_term(cmp("==", one, ONE), Step("algebra", ONE))
+    assert check(
+        Proof(cmp("==", total(make("at", (delta(J, t), I), "t", (K,)), J), ONE), (Step("algebra", ONE),)), context()
+    )
+
+
+def test_name_that_the_kernel_keeps_for_itself_is_refused() -> None:
+    """The distance to the point of a limit is $h: with a variable of this name log(T) - log($h) would stay."""
+    base, p, h = context(), var("p"), var("$h")
+    known = replace(base, declarations={**base.declarations, "$h": Declaration("$h", "positive")})
+    gap = make("limit", (sub(fn("log", p), fn("log", h)), p, ZERO), "+")
+
+    assert refused_term(cmp("==", gap, ZERO), Step("limit_by_expansion", ZERO), where_=known).reason == "$h is no word"

@@ -344,6 +344,10 @@ def decode_context(data: Any) -> Context:
 KINDS = frozenset({"real", "positive", "nonnegative", "integer", "bit", "index", "random"})
 
 
+def twice(letters: tuple[Term, ...]) -> bool:
+    return len(set(letters)) < len(letters)
+
+
 def sound(context: Context) -> None:
     """Raises Rejected unless every declaration says what its kind needs, and nothing rests on itself."""
     laws_complete(context)
@@ -354,11 +358,11 @@ def sound(context: Context) -> None:
             raise Rejected(f"{d.name} is not declared as it should be")
         if (law is not None) != (d.kind == "random"):
             raise Rejected(f"the law of {d.name} is none")
-        if law is not None and tuple(k.value[1] for k in d.letters) != d.axes:
+        if law is not None and (tuple(k.value[1] for k in d.letters) != d.axes or twice(d.letters)):
             raise Rejected(f"the law of {d.name} has other letters than its axes")
     before = set(context.declarations)
     for f in context.definitions.values():
-        if not f.body.names <= before or not f.body.letters <= {*f.letters, *context.letters}:
+        if not f.body.names <= before or not f.body.letters <= {*f.letters, *context.letters} or twice(f.letters):
             raise Rejected(f"{f.name} rests on something that is not defined before it, or on a letter not its own")
         before.add(f.name)
         well_formed(f.body, context)

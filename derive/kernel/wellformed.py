@@ -60,7 +60,12 @@ LAWS = {"random": 2, "normal": 2, "bernoulli": 1, "uniform": 2, "rademacher": 0}
 
 
 def laws_complete(context: Context) -> None:
-    """Raise Rejected unless every random name has a known law with its parameters."""
+    """Raise Rejected unless every name is a word, and every random one has a known law with its parameters."""
+    letters = context.letters.union(
+        *(d.letters for d in context.declarations.values()), *(d.letters for d in context.definitions.values())
+    )
+    for name in (*context.axes, *context.declarations, *context.definitions, *(k.value[0] for k in letters)):
+        wanted(name.isidentifier(), f"{name} is no word")  # other names are the kernel's own
     for d in context.declarations.values():
         if d.law is not None and LAWS.get(d.law.family) != len(d.law.parameters):
             raise Rejected(f"the law of {d.name} is not a known one with its parameters")
@@ -146,6 +151,8 @@ def _limit(t: Term, context: Context) -> None:
 def _replacement(t: Term, context: Context) -> None:
     axes = axes_of(var(t.value), context)
     wanted(tuple(k.value[1] for k in t.bound) == axes, f"`at` needs a letter for each axis of {t.value}")
+    whose = context.declarations[t.value].over
+    wanted(whose is None or subscript_axis(t.args[1], context) == whose, f"{t.value} is an index of {whose}")
 
 
 # What an operator asks of its payload and arguments beyond their number.
