@@ -20,6 +20,7 @@ Values = dict[str, list[ast.expr]]  # what names are given
 
 # Exceptions whose text may stand in a report, by the folder or module that raises them.
 RAISED = {
+    "term": ("Rejected",),
     "kernel": ("Rejected", "NoValue", "TooLarge", "Undefined"),
     "engine": ("Rejected",),
     "evidence": ("NotDefined",),
@@ -30,6 +31,7 @@ RAISED = {
 }
 # Those with a text that no report tells: they are caught, or end the program.
 UNTOLD = {
+    "term": ("AttributeError", "IndexError"),
     "kernel": (),
     "engine": ("KeyError",),
     "evidence": ("Cut", "Disagreement", "Imprecise", "NeedsDraw", "NoOpinion", "NotDecided", "Uncovered"),
@@ -72,7 +74,7 @@ PASSED = (
     ("kernel/normal", "Fact", 4),
     ("kernel/check", "facts_from", 1),
     ("kernel/check", "__init__", 0),
-    ("kernel/proof", "__init__", 0),
+    ("term", "__init__", 0),
     ("codegen/quantities", "KeyError", 0),
     ("kernel/wellformed", "wanted", 1),
     ("kernel/order", "sole", 1),
