@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -636,6 +637,24 @@ def test_report_says_which_peer_is_not_installed(form: str, monkeypatch: pytest.
     assert without.missing == ("scipy",)
     assert told in " ".join(render(document(result, without), form).split())
     assert told not in " ".join(render(document(result, dataclasses.replace(without, missing=())), form).split())
+
+
+def test_claims_without_proofs_of_their_own_share_what_is_noted(checked: Callable[[str], TheoryResult]) -> None:
+    shown = document(checked("worked_examples"))
+    notes: list[str] = []
+    for theorem in shown.theorems:
+        runs = groupby(
+            theorem.claims, lambda c: (bool(c.start or c.lines or c.closing), c.hypotheses, c.coq and c.coq.reason)
+        )
+        for (proved_in_steps, hypotheses, *_), run in runs:
+            numbers = [c.number for c in run]
+            notes += ["Uses"] * (len(numbers) if proved_in_steps else 1) if hypotheses else []
+            if len(numbers) > 1 and not proved_in_steps:
+                notes.append(f"On claims {numbers[0]} to {numbers[-1]}:")
+    written = render(shown, "tex")
+    assert written.count("On claims 1 to 10:") == notes.count("On claims 1 to 10:") > 0
+    assert written.count("On claims ") == len([n for n in notes if n != "Uses"])
+    assert written.count("Uses ") == notes.count("Uses")
 
 
 @pytest.mark.parametrize("variants", [1, 2, 5])

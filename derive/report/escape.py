@@ -172,7 +172,7 @@ _T1 = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞß�
                 "ĂăĄąĆćČčĎďĐđĘęĚěĞğĹĺĽľŁłŃńŇňŐőŒœŔŕŘřŚśŞşŠšŢţŤťŮůŰűŸŹźŻżŽž§£¡¿")  # fmt: skip
 _TYPEWRITER = {"'": r"\textquotesingle{}", "-": "-{}", ",": ",{}", "?": "?{}", "!": "!{}"}
 _CHINESE_STOPS = frozenset("，。；：、）")  # after which a line may be broken before what is not Chinese
-_BREAK_AFTER = 24  # characters without a blank, after which a line may be broken
+_BREAK_AFTER = 24  # characters without a blank or a sign that joins words, after which a line may be broken
 
 
 def tex(text: str) -> str:
@@ -190,11 +190,11 @@ def _tex(text: str, more: dict[str, str], breaks: bool = True) -> str:
     parts: list[str] = []
     run = 0
     for place, character in enumerate(text):
-        run = 0 if character == " " else run + 1
+        run = 0 if character in " _/" else run + 1
         parts.append(more.get(character) or _tex_character(character))
         if character in _CHINESE_STOPS and not is_chinese(text[place + 1 : place + 2] or "x"):
             parts.append(r"\allowbreak{}")
-        if breaks and run and (run % _BREAK_AFTER == 0 or character in "_/"):
+        if breaks and (character in "_/" or (run and run % _BREAK_AFTER == 0)):
             parts.append(r"\allowbreak{}")
     # No ligature may join what was written apart.
     return re.sub(r"([-,'!?])(?=[-,'`])", r"\1{}", "".join(parts)) if not more else "".join(parts)
