@@ -75,7 +75,6 @@ def install(self: Normal) -> None:
     """Bring the facts to normal form, the sizes' bounds first since they change the form of the rest."""
     for fact in self.raw_facts:
         self.bound_size(fact)
-        self.symmetry(fact)
     for fact in self.raw_facts:
         self.exclude_one(fact)
     # Two rounds: the first facts may change the normal form of the later ones, and theirs of the first.
@@ -179,23 +178,6 @@ def _alone(term: Term, axis: str) -> Term:
         return where(filter_, body, NOUGHT if t.op == "sum" else ONE)
 
     return transform(term, replaced)
-
-
-def symmetry(self: Normal, fact: Fact) -> None:
-    """Take from a fact such as A[i, j] - A[j, i] = 0, for all i and j, the order of subscripts that it leaves free."""
-    poly = self.poly(fact.term) if fact.signs == ZERO and not fact.guards else {}
-    if len(poly) != 2 or not all(len(m) == 1 for m in poly):
-        return
-    ((one, e),), ((other, f),) = poly
-    if e != 1 or f != 1 or one.op != "var" or other.op != "var" or one.value != other.value:
-        return
-    ratio = -Fraction(poly[frozenset({(other, 1)})]) / poly[frozenset({(one, 1)})]  # one == ratio * other
-    free = all(a.op == "index" and a in fact.letters for a in one.args) and len(set(one.args)) == len(one.args)
-    if free and set(one.args) == set(other.args) and ratio in (1, -1):
-        places = tuple(one.args.index(a) for a in other.args)
-        if tuple(places[p] for p in places) == tuple(range(len(places))):  # its own inverse
-            self.symmetries.setdefault(one.value, []).append((places, int(ratio)))
-            self.memo.clear()
 
 
 def contradicted(self: Normal) -> bool:

@@ -65,7 +65,6 @@ class Normal:
         self.facts: dict[str, list[Fact]] = {}
         self.orders: list[tuple[Poly, int]] = []  # unconditional comparisons with 0
         self.lows: dict[Term, int] = {}
-        self.symmetries: dict[str, list[tuple[tuple[int, ...], int]]] = {}
         self.unfolded: dict[Term, Term] = {}
         self.ties: dict[Term, Term] = {}
         self.above: Normal | None = None  # that of which this is a case
@@ -312,7 +311,7 @@ class Normal:
         if op == "def":
             return self.poly(self.unfold(term))
         if op == "var":
-            return self.entry(make("var", [self.subscript(a) for a in args], term.value))
+            return self.atom(make("var", [self.subscript(a) for a in args], term.value))
         if op in ("size", "const", "index"):
             return self.atom(term)
         if op == "argmax":
@@ -340,17 +339,6 @@ class Normal:
 
             return limits.normal(self, term)
         raise Rejected(f"{op} has no value")
-
-    def entry(self, term: Term) -> Poly:
-        """An entry of an array; of one that a hypothesis says to be (anti)symmetric, with its subscripts in order."""
-        for places, side in self.symmetries.get(term.value, ()):
-            turned = make("var", [term.args[p] for p in places], term.value)
-            if turned is term:
-                if side < 0:  # K[i, i] == -K[i, i]
-                    return {}
-            elif [letter_key(a) for a in turned.args] < [letter_key(a) for a in term.args]:
-                return scaled(self.atom(turned), side)
-        return self.atom(term)
 
     def subscript(self, term: Term) -> Term:
         """A subscript in canonical form."""
@@ -448,7 +436,6 @@ class Normal:
     install = known.install
     opened = known.opened
     bound_size = known.bound_size
-    symmetry = known.symmetry
     contradicted = known.contradicted
     record = known.record
     bases = known.bases

@@ -8,20 +8,18 @@ by colouring; a bad choice misses an equality and cannot make one.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb
 from typing import TYPE_CHECKING
 
 from derive.kernel.exponents import integral
 from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, components, joined, key, leading, letter_key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import NEG, POS, ZERO, sign
-from derive.term import FALSE, ONE, TRUE, Term, both, cmp, index, make, num, over, rebuild, size, substitute, subterms
+from derive.term import FALSE, ONE, TRUE, Term, both, cmp, index, make, over, rebuild, size, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
 
-MAX_POWER = 6  # of a letter that is summed in closed form
 MAX_DEPTH = 60  # of sums opened inside sums
 
 _heights: dict[Term, int] = {}
@@ -100,12 +98,13 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
             return sum_over(nf, letters | set(fresh), nf.mul(nf.finish(joined(mono, {(a, -1)})), body))
     for a, e in ordered:  # a letter that stands in one order only is counted
         if a.op == "where" and a.args[0].value == "<" and e == 1:
-            for k in a.args[0].args:
-                if k in letters and not any(k in p[0].letters for p in mono if p[0] is not a):
-                    how_many = _count(nf, frozenset({k}), frozenset({(a, 1)}))
-                    if how_many is not None:
-                        left_over = nf.finish(frozenset(mono - {(a, e)}))
-                        return sum_over(nf, letters - {k}, nf.mul(left_over, how_many))
+            for k, end in (a.args[0].args, a.args[0].args[::-1]):
+                alone = not any(k in p[0].letters for p in mono if p[0] is not a)
+                if k in letters and end.op == "index" and alone:  # a number may lie beyond the axis
+                    count = nf.poly(end)
+                    if k is a.args[0].args[1]:  # those after the end
+                        count = add_to(add_to(dict(nf.poly(size(k.value[1]))), count, -1), {UNIT: -1})
+                    return sum_over(nf, letters - {k}, nf.mul(nf.finish(mono - {(a, e)}), count))
     outside = frozenset(p for p in mono if letters.isdisjoint(p[0].letters))
     result = nf.finish(outside)
     for k in letters.difference(*(a.letters for a, _ in mono)):
@@ -117,10 +116,9 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
 
 def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     """One connected component as a sum atom with canonical letters."""
-    for shortcut in (_count, _halved):
-        short = shortcut(nf, letters, mono)
-        if short is not None:
-            return short
+    half = _halved(nf, letters, mono)
+    if half is not None:
+        return half
     level = level_above(nf, *(a for a, _ in mono))
     order, twins = _labelling(nf, letters, mono)
     new = tuple(index(f"${level}.{p}", k.value[1]) for p, k in enumerate(order))
@@ -165,43 +163,6 @@ def _halved(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
                     apart = add_to({UNIT: 1}, nf.delta(i, j), -1)
                     return scaled(sum_over(nf, letters, nf.mul(apart, nf.finish(rest))), Fraction(1, 2))
     return None
-
-
-def _count(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
-    """Sums of powers of a letter, over the axis or up to a bound: of [k < i] alone it is i."""
-    if len(letters) != 1:
-        return None
-    (k,) = letters
-    degree, bound = 0, None
-    for a, e in mono:
-        if a is k and isinstance(e, int) and 0 < e <= MAX_POWER:
-            degree = e
-        elif a.op == "where" and a.args[0].value == "<" and e == 1 and bound is None and k in a.args[0].args:
-            bound = a.args[0].args
-        else:
-            return None
-    end = nf.poly(size(k.value[1]))
-    if bound is None:
-        return power_sum(nf, end, degree) if degree else None
-    i, j = bound
-    if i is k and j.op == "index":
-        return power_sum(nf, nf.poly(j), degree)
-    if j is k and i.op == "index":
-        return add_to(dict(power_sum(nf, end, degree)), power_sum(nf, nf.poly(make("add", (i, num(1)))), degree), -1)
-    return None
-
-
-def power_sum(nf: Normal, end: Poly, degree: int) -> Poly:
-    """0^d + 1^d + … + (end - 1)^d, by (d + 1) S_d = end^(d + 1) - sum over e < d of C(d + 1, e) S_e."""
-    rows: list[Poly] = []
-    power: Poly = {UNIT: 1}
-    for d in range(degree + 1):
-        power = nf.mul(power, end)
-        total = dict(power)
-        for e, row in enumerate(rows):
-            add_to(total, row, -comb(d + 1, e))
-        rows.append(scaled(total, Fraction(1, d + 1)))
-    return rows[degree]
 
 
 def _labelling(nf: Normal, letters: frozenset[Term], mono: Mono) -> tuple[tuple[Term, ...], tuple[Term, Term] | None]:
@@ -251,7 +212,7 @@ def _coloured(nf: Normal, term: Term, colours: dict[Term, str], marked: Term | N
     if term.letters.isdisjoint(colours):
         return key(term)[1]
     parts = [_coloured(nf, a, colours, marked) for a in term.args]
-    if term.op in ("add", "mul", "delta") or (term.op == "var" and term.value in nf.symmetries):
+    if term.op in ("add", "mul", "delta"):
         parts.sort()
     return f"{term.op}{term.value}({','.join(parts)})"
 
