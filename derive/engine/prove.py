@@ -52,12 +52,6 @@ def prove(claim: Term, context: Context, tick: Callable[[], None] | None = None)
 
 def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
     """Try to prove an equation from what is known and the comparisons of the lines."""
-    if multiplies(ground.claim.args[1]) > FACTORS:  # products that are not to be multiplied out
-        shown = steps.derive(ground, claim, (), LONG)
-        if shown is not None and ends_in_factors(ground, shown):
-            found = replayed(ground, replace(shown, lines=lines), Effort(ground.tick, MANY))
-            if found is not None:
-                return found
     plain, gap, reason = identity(ground, claim, False)
     if plain is None and ground.context.lemmas:  # earlier claims only where they are needed
         plain, gap, reason = identity(ground, claim, True)
@@ -77,8 +71,6 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
         return refused(why)
 
 
-FACTORS = 4  # sums that a product may have before it is compared factor by factor
-LONG = 400  # steps of a derivation that no identity can replace
 MANY = 40_000  # terms and monomials that a derivation may take to be replayed
 
 
@@ -102,24 +94,6 @@ def replayed(ground: Ground, proof: Proof, effort: Effort) -> Attempt | None:
         return Attempt(proof, check(proof, ground.context, effort))
     except Rejected:
         return None
-
-
-def multiplies(term: Term) -> int:
-    """How many sums a product multiplies, names and powers counted as one each."""
-    if term.op in ("mul", "div", "neg"):
-        return sum(multiplies(a) for a in term.args)
-    return int(term.op in ("add", "pow", "def"))
-
-
-def ends_in_factors(ground: Ground, proof: Proof) -> bool:
-    """Whether the last line is a product of the factors of the one before."""
-    if len(proof.steps) < 2:
-        return False
-    before, last = proof.steps[-2].after, proof.steps[-1]
-    try:
-        return not last.path and ground.full.same_factors(before, last.after)
-    except Rejected:
-        return False
 
 
 def refused(why: Rejected) -> Attempt:

@@ -7,7 +7,7 @@ defined. A step under a `diff`, `at`, `limit` or E uses nothing that holds at th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from derive.kernel import domain, moments, order
@@ -18,10 +18,9 @@ from derive.kernel.normal import Normal
 from derive.kernel.poly import Poly, add_to
 from derive.kernel.proof import Account, Condition, Proof, Rejected, Step, Use
 from derive.kernel.rules import RULES, instantiate, match
-from derive.kernel.signs import RELATION, Fact, difference, sign, split
+from derive.kernel.signs import RELATION, Fact, difference, split
 from derive.kernel.wellformed import laws_complete, subscript_axis, well_formed
 from derive.term import (
-    NONLOCAL,
     ONE,
     TRUE,
     Term,
@@ -39,8 +38,6 @@ from derive.term import (
     sub,
     substitute,
     subterms,
-    transform,
-    var,
 )
 from derive.term import ZERO as NOUGHT
 
@@ -106,8 +103,6 @@ class Ground:
         telling = [n for n in self.needs if not domain.plainly(self.plain, n)]
         more = list(domain.facts_from(telling, "the left side is defined"))
         self.full = self.normal([*self.facts, *more]) if more else self.plain
-        if body.op == "cmp":
-            self.learn(self.plain_to_see(body))
 
     def free(self, letters: Iterable[Term]) -> bool:
         """Whether these are letters of which nothing is known, so that what is shown of them holds for all."""
@@ -118,18 +113,6 @@ class Ground:
         if self.names is not None:
             return self.names.normal(facts, self.guards)
         return Normal(self.context, facts=facts, guards=tuple(self.guards), tick=self.tick)
-
-    def plain_to_see(self, claim: Term) -> Iterator[Fact]:
-        """The signs that bases, denominators and arguments have by their form, where their normal form hides them."""
-        fixed = claim.letters | self.context.letters
-        for base in dict.fromkeys(b for t in subterms(self.full.opened(claim)) for b in bases(t)):
-            try:
-                signs = sign(self.full, base)
-                if signs & (signs - 1) or sign(self.full, self.full.canonical(base)) == signs:
-                    continue
-            except Rejected:
-                continue
-            yield Fact(base, signs, base.letters - fixed, (), "the signs of its parts")
 
     def learn(self, lines: Iterable[Fact]) -> None:
         """Take comparisons that are proved for facts; their letters are not the claim's of the same name."""
@@ -155,18 +138,6 @@ class Ground:
             self.facts.append(Fact(term, RELATION[part.value], frozenset(own.values()), inside, source))
             if part.value == "==" and not guards:
                 self.equations[number] = (part.args[0], part.args[1])
-
-
-def bases(term: Term) -> Iterator[Term]:
-    """The sums whose sign decides how the term is read: below a fraction or a power, in a logarithm or a root."""
-    place = {"div": 1, "pow": 0}.get(term.op, 0 if term.op == "fn" and term.value in ("log", "sqrt") else None)
-    stack = [] if place is None else [term.args[place]]
-    while stack:
-        t = stack.pop()
-        if t.op == "mul":
-            stack += t.args
-        elif t.op in ("add", "sum"):
-            yield t
 
 
 def strip(claim: Term, context: Context) -> tuple[Term, tuple[Term, ...]]:
@@ -417,8 +388,6 @@ SIDE_CONDITIONS: dict[str, tuple[Callable[..., bool], str]] = {
 
 
 def _algebra(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
-    if not step.uses and (place.here.same_factors(old, new) or same_with_names(place.here, old, new)):
-        return []
     gap = add_to(dict(place.here.poly(old)), place.here.poly(new), -1)
     if step.uses:
         if place.local:
@@ -427,19 +396,6 @@ def _algebra(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
     if not place.here.is_zero(gap):
         raise Rejected("the two normal forms differ")
     return []
-
-
-def same_with_names(here: Normal, old: Term, new: Term) -> bool:
-    """Whether the two are equal whatever the definitions stand for, of which they have the same."""
-    named = {n for n in here.context.definitions if n in old.names}
-    if (
-        not named
-        or (old.names ^ new.names) & set(here.context.definitions)
-        or any(t.op in NONLOCAL for t in (*subterms(old), *subterms(new)))
-    ):
-        return False
-    first, second = (transform(t, lambda t: var(t.value, *t.args) if t.op == "def" else None) for t in (old, new))
-    return Normal(here.context, tick=here.tick).equal(first, second)
 
 
 def add_uses(ground: Ground, account: Account, uses: Iterable[Use], here: Normal | None = None) -> Poly:

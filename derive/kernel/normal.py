@@ -451,7 +451,6 @@ class Normal:
     kind_sign = known.kind_sign
     factors = powers.factors
     factored = powers.factored
-    same_factors = powers.same_factors
     power = powers.to_power
     content = powers.content
     mono_sign = powers.mono_sign

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -86,26 +85,6 @@ def factored(nf: Normal, term: Term) -> Poly:
             return {}
         result = nf.mul(result, factor_power(nf, base, e, source))
     return result
-
-
-def same_factors(nf: Normal, left: Term, right: Term) -> bool:
-    """Whether the two are products of the same factors, which are not multiplied out."""
-    if not all(t.op in ("mul", "div", "pow", "neg") for t in (left, right)):
-        return False
-    lists = []
-    for term in (left, right):
-        scale, found = Fraction(1), Counter[tuple[frozenset[tuple[Mono, int | Fraction]], object]]()
-        for base, e, source in nf.factors(term, {UNIT: 1}):
-            k = constant(e)
-            if not base or not isinstance(k, int) or (source.op == "fn" and source.value == "abs"):
-                return False
-            lead = leading(base)
-            scale *= raised(lead, k)
-            rest = frozenset(scaled(base, Fraction(1) / lead).items())
-            if rest != frozenset({(UNIT, 1)}):
-                found[rest, k > 0] += abs(k)
-        lists.append((scale, found))
-    return lists[0] == lists[1]
 
 
 def factor_power(nf: Normal, base: Poly, exponent: Poly, source: Term) -> Poly:
