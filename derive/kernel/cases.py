@@ -348,22 +348,6 @@ def exchanged(nf: Normal, mono: Mono, old: Term, new: Term) -> Poly:
     return result
 
 
-def positive_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
-    """[u > 0] with another condition that excludes or implies it."""
-    u = a.args[0].args[0]
-    for b in others:
-        if b.op == "where" and b.args[0].value == ">":  # v > 0
-            found = list(multiples(nf, u, b.args[0].args[0]))
-            if any(c > 0 and not signs & POS for c, signs in found):  # u + c v <= 0: not both
-                return {}
-            if any(c < 0 and not signs & NEG for c, signs in found):  # u >= -c v: the other implies this one
-                return nf.finish(rest)
-            if any(c > 0 and signs == POS for c, signs in found):  # u + c v > 0: one of the two
-                either = add_to(add_to({UNIT: -1}, nf.atom(a)), nf.atom(b))
-                return nf.mul(nf.finish(frozenset(rest - {(b, 1)})), either)
-    return None
-
-
 def zero_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
     """[u = 0] f is [u = 0] f at u = 0. Under a derivative only what needs no look at f."""
     u = a.args[0].args[0]
@@ -397,7 +381,6 @@ def multiples(nf: Normal, u: Term, v: Term) -> Iterator[tuple[Fraction, int]]:
 
 LAWS: dict[str, Callable[[Normal, Term, Mono, list[Term]], Poly | None]] = {
     "delta": delta_law,
-    ">": positive_law,
     "==": zero_law,
 }
 

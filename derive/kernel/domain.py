@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from derive.kernel import moments
 from derive.kernel.derivative import depends, differentiate
+from derive.kernel.exponents import integral
 from derive.kernel.integrable import MEANS, integrable
 from derive.kernel.normal import Normal
 from derive.kernel.poly import CASES, constant
@@ -248,7 +249,7 @@ def _power(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
             w.need(cmp("!=", base, NOUGHT), scope)
     elif value is not None:
         w.need(cmp(">=" if value > 0 and not moves else ">", base, NOUGHT), scope)
-    elif integral(near := unmoved(w.nf, scope), exponent) and not moves:
+    elif integral(near := unmoved(w.nf, scope), near.poly(exponent)) and not moves:
         if sign(near, exponent) & NEG:
             w.need(make("or", (cmp(">=", exponent, NOUGHT), cmp("!=", base, NOUGHT))), scope)
     elif moves:
@@ -256,23 +257,6 @@ def _power(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
     else:
         edge = both(cmp(">=", base, NOUGHT), cmp(">", exponent, NOUGHT))
         w.need(make("or", (cmp(">", base, NOUGHT), edge)), scope, False)
-
-
-def integral(nf: Normal, term: Term) -> bool:
-    """Whether the term is an integer whatever its variables are."""
-    if term.op in ("size", "index", "delta"):
-        return True
-    if term.op == "num":
-        return bool(term.value.denominator == 1)
-    if term.op == "var":
-        declaration = nf.context.declarations.get(term.value)
-        whole = declaration is not None and declaration.kind in ("integer", "bit", "index")
-        return whole and term.value not in nf.loose
-    if term.op in ("add", "mul", "neg"):
-        return all(integral(nf, a) for a in term.args)
-    if term.op == "sum":
-        return integral(nf, term.args[0])
-    return False
 
 
 def _function(w: Walk, t: Term, scope: Scope, moves: bool) -> None:

@@ -8,28 +8,25 @@ cannot be told, is `Rejected`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
 from itertools import product
 
 from derive.kernel import domain, intervals
 from derive.kernel.check import note, pure_index
 from derive.kernel.context import Context
-from derive.kernel.functions import UNFOLD
+from derive.kernel.functions import BY_CASES, UNFOLD
 from derive.kernel.intervals import FUNCTIONS, OPERATORS, Imprecise, Interval
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Rejected
-from derive.kernel.signs import split
+from derive.kernel.signs import KIND, NEG, POS, RELATION, ZERO, split
 from derive.kernel.wellformed import axes_of, well_formed
 from derive.term import (
     CONDITIONS,
     NONLOCAL,
     ONE,
     PI,
-    ZERO,
     Term,
     add,
     cmp,
-    fn,
     make,
     mul,
     num,
@@ -37,33 +34,11 @@ from derive.term import (
     rebuild,
     substitute,
     subterms,
-    where,
 )
+from derive.term import ZERO as NOUGHT
 
 LADDER = (64, 128, 256, 512, 1024, 2048, 4096)  # bits, in turn
-HOLDS: dict[str, Callable[[int], bool]] = {  # a relation, by the sign of left - right
-    "==": lambda s: s == 0,
-    "!=": lambda s: s != 0,
-    "<": lambda s: s < 0,
-    "<=": lambda s: s <= 0,
-    ">": lambda s: s > 0,
-    ">=": lambda s: s >= 0,
-}
-KINDS = {"positive": ">", "nonnegative": ">="}
-QUANTIFIED: dict[str, Callable[[list[Term]], Term]] = {  # what a binder comes to on its instances
-    "sum": lambda each: add(*each),
-    "prod": lambda each: mul(*each),
-    "max": lambda each: reduce(lambda a, b: fn("max", a, b), each),
-    "min": lambda each: reduce(lambda a, b: fn("min", a, b), each),
-}
-
-
-# Functions in terms of those that are enclosed.
-REWRITTEN: dict[str, Callable[..., Term]] = {
-    **UNFOLD,
-    "relu": lambda x: fn("max", x, ZERO),
-    "sign": lambda x: where(cmp(">", x, ZERO), ONE, where(cmp("<", x, ZERO), num(-1), ZERO)),
-}
+REWRITTEN = UNFOLD | BY_CASES  # functions in terms of those that are enclosed
 
 
 class NoValue(Rejected):
@@ -148,7 +123,7 @@ class Example:
     def admit(self, entry: Term, value: Term) -> None:
         """Raise Rejected unless the value is one that the declaration of the entry admits."""
         declaration = self.context.declarations[entry.value]
-        if declaration.kind in KINDS and not HOLDS[KINDS[declaration.kind]](self.compare(value, ZERO)):
+        if declaration.kind in KIND and not self.compare(value, NOUGHT) & KIND[declaration.kind]:
             raise Rejected(f"{entry.value} is declared {declaration.kind}")
         if declaration.kind in ("bit", "index", "integer"):
             self.whole(value, {"bit": 2, "integer": None}.get(declaration.kind, self.sizes.get(declaration.over or "")))
@@ -209,7 +184,7 @@ class Example:
                 raise NoValue(f"nothing fixes {term.value}")
             return self.entries[entry]
         if op == "delta":
-            return ONE if self.compare(*map(self.write, args)) == 0 else ZERO
+            return ONE if self.compare(*map(self.write, args)) == ZERO else NOUGHT
         if op == "where":
             return self.write(args[1] if self.truth(args[0]) else args[2])
         if op in NONLOCAL:
@@ -226,12 +201,13 @@ class Example:
         cases = [(c, self.write(body)) for c, body in self.instances(term)]
         if not cases and term.op not in ("sum", "prod"):
             raise Rejected(f"{term.op} over nothing")
-        if term.op != "argmax":
-            return QUANTIFIED[term.op]([value for _, value in cases])
-        best = cases[0]
-        for case in cases[1:]:
-            best = case if self.compare(case[1], best[1]) > 0 else best
-        return best[0][term.bound[0]]
+        if term.op in ("sum", "prod"):
+            return (add if term.op == "sum" else mul)(*(value for _, value in cases))
+        case, value = cases[0]
+        for other in cases[1:]:
+            if self.compare(other[1], value) == (NEG if term.op == "min" else POS):
+                case, value = other
+        return case[term.bound[0]] if term.op == "argmax" else value
 
     def formal(self, term: Term) -> Term:
         """A derivative, replacement, limit or mean by its closed form, at a point where all that it needs holds."""
@@ -247,9 +223,8 @@ class Example:
     def require(self, condition: Term) -> None:
         """Raise Rejected unless a need is met."""
         if condition.op in ("max", "min", "argmax"):  # a derivative needs one place where it is attained
-            values = [self.write(body) for _, body in self.instances(condition)]
-            top = QUANTIFIED["min" if condition.op == "min" else "max"](values)
-            met = sum(self.compare(value, top) == 0 for value in values) == 1
+            top = self.write(make("min" if condition.op == "min" else "max", condition.args, None, condition.bound))
+            met = sum(self.compare(self.write(body), top) == ZERO for _, body in self.instances(condition)) == 1
         elif condition.op in CONDITIONS:
             met = self.truth(condition)
         else:
@@ -265,9 +240,9 @@ class Example:
         if op in ("true", "false"):
             return op == "true"
         if op == "cmp":
-            return HOLDS[condition.value](self.compare(*map(self.write, args)))
+            return bool(self.compare(*map(self.write, args)) & RELATION[condition.value])
         if op == "holds":
-            return self.compare(self.write(args[0]), ZERO) != 0
+            return self.compare(self.write(args[0]), NOUGHT) != ZERO
         if op == "not":
             return not self.truth(args[0])
         if op in ("and", "or", "all", "any"):
@@ -285,11 +260,11 @@ class Example:
             except Imprecise:
                 continue
             if a.high < b.low or b.high < a.low:
-                return 1 if a.low > b.high else -1
+                return POS if a.low > b.high else NEG
             if left is right or (a.exact and b.exact):
-                return 0
+                return ZERO
             if not form and self.same(left, right):
-                return 0
+                return ZERO
             form = True
         raise Rejected("two numbers are too close to be told apart")
 

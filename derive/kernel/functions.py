@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from derive.kernel import cases, powers, special
 from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, constant, key, leading, primes, scaled
 from derive.kernel.signs import NEG, POS, ZERO, sign
-from derive.term import ONE, TWO, Term, add, both, div, fn, mul, neg, num, over, power, sub
+from derive.term import ONE, TWO, Term, add, both, cmp, div, fn, mul, neg, num, over, power, sub, where
+from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -27,7 +28,16 @@ UNFOLD: dict[str, Callable[..., Term]] = {
     "tan": lambda x: div(fn("sin", x), fn("cos", x)),
 }
 
-# Functions in pieces: what the argument is multiplied by (sign: the value itself; max and min: of the difference).
+# Functions in pieces, written in cases.
+BY_CASES: dict[str, Callable[..., Term]] = {
+    "abs": lambda u: where(cmp(">=", u, NOUGHT), u, neg(u)),
+    "relu": lambda u: where(cmp(">", u, NOUGHT), u, NOUGHT),
+    "sign": lambda u: where(cmp(">", u, NOUGHT), ONE, where(cmp("<", u, NOUGHT), num(-1), NOUGHT)),
+    "max": lambda u, v: where(cmp(">=", u, v), u, v),
+    "min": lambda u, v: where(cmp("<=", u, v), u, v),
+}
+
+# The same as polynomials: what the argument is multiplied by (sign: the value itself; max and min: of the difference).
 PIECES: dict[str, Callable[[Normal, Poly], Poly]] = {
     "abs": cases.sided,
     "sign": cases.sided,

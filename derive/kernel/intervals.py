@@ -252,10 +252,6 @@ def erf(x: Interval) -> Interval:
     return x.times(2) * exp(-square) / sqrt(pi(x.bits)) * series
 
 
-def choice(pick: Callable[[Fraction, Fraction], Fraction]) -> Callable[[Interval, Interval], Interval]:
-    return lambda a, b: Interval(pick(a.low, b.low), pick(a.high, b.high), a.bits)
-
-
 OPERATORS: dict[str, Callable[..., Interval]] = {
     "add": lambda *each: reduce(Interval.__add__, each),
     "mul": lambda *each: reduce(Interval.__mul__, each),
@@ -266,11 +262,8 @@ OPERATORS: dict[str, Callable[..., Interval]] = {
 FUNCTIONS: dict[str, Callable[..., Interval]] = {
     "exp": exp,
     "log": log,
-    "abs": abs,
     "sin": lambda x: circular(x, 0),
     "cos": lambda x: circular(x, 1),
     "atan": arctan,
     "erf": erf,
-    "max": choice(max),
-    "min": choice(min),
 }

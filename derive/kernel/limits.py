@@ -8,7 +8,7 @@ positive under a logarithm. So a limit that is found exists; where a sign is not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
@@ -16,7 +16,7 @@ from math import factorial, inf
 
 from derive.kernel import domain, sums
 from derive.kernel.derivative import depends, differentiate
-from derive.kernel.functions import UNFOLD
+from derive.kernel.functions import BY_CASES, UNFOLD
 from derive.kernel.normal import Normal
 from derive.kernel.poly import UNIT, Poly, add_to, key, scaled, small
 from derive.kernel.poly import constant as value_of
@@ -56,14 +56,7 @@ H = var("$h")  # the distance; coefficients hold it as log h alone
 LOG_H: Poly = {frozenset({(fn("log", H), 1)}): 1}
 KINDS = ("real", "positive", "nonnegative")  # of a variable that tends to a point
 SIDES = {"+": (1,), "-": (-1,), "": (1, -1)}
-# Functions in cases, and those with a Taylor series where the argument has one of these signs.
-CASES: dict[str, Callable[..., Term]] = {
-    "abs": lambda u: where(cmp(">=", u, NOUGHT), u, neg(u)),
-    "relu": lambda u: where(cmp(">", u, NOUGHT), u, NOUGHT),
-    "sign": lambda u: where(cmp(">", u, NOUGHT), ONE, where(cmp("<", u, NOUGHT), num(-1), NOUGHT)),
-    "max": lambda u, v: where(cmp(">=", u, v), u, v),
-    "min": lambda u, v: where(cmp("<=", u, v), u, v),
-}
+# Functions with a Taylor series where the argument has one of these signs.
 SMOOTH = {"sin": ANY, "cos": ANY, "atan": ANY, "erf": ANY, "lgamma": POS, "digamma": POS, "trigamma": POS}
 
 
@@ -394,7 +387,7 @@ class Expansion:
         raise Unknown
 
     def function(self, name: str, args: tuple[Term, ...]) -> Germ:
-        for table in (UNFOLD, CASES):
+        for table in (UNFOLD, BY_CASES):
             if name in table:
                 return self.germ(table[name](*args))
         u = self.germ(args[0])

@@ -7,8 +7,10 @@ case has to be told apart by hand. What has no rule stays an atom E(...).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import reduce
+from itertools import product
 from math import comb
 from operator import or_
 from typing import TYPE_CHECKING
@@ -289,7 +291,7 @@ def _partitions(nf: Normal, declaration: Declaration, elements: tuple[Term, ...]
     if found is None:
         first, rest = elements[0], elements[1:]
         total: Poly = {}
-        for block, left, times in _blocks(rest):
+        for (block, left), times in _blocks(rest).items():
             weight = cumulant(nf, declaration, first, len(block) + 1)
             for other in dict.fromkeys(block):
                 if not weight:
@@ -302,21 +304,10 @@ def _partitions(nf: Normal, declaration: Declaration, elements: tuple[Term, ...]
     return found
 
 
-def _blocks(rest: tuple[Term, ...]) -> Iterator[tuple[tuple[Term, ...], tuple[Term, ...], int]]:
-    """Every choice of a multiset from `rest` with what is left and in how many ways it can be chosen."""
-    kinds = list(dict.fromkeys(rest))
-    counts = [rest.count(k) for k in kinds]
-
-    def choose(p: int) -> Iterator[tuple[tuple[Term, ...], tuple[Term, ...], int]]:
-        if p == len(kinds):
-            yield (), (), 1
-            return
-        for block, left, times in choose(p + 1):
-            for taken in range(counts[p] + 1):
-                yield (
-                    (kinds[p],) * taken + block,
-                    (kinds[p],) * (counts[p] - taken) + left,
-                    times * comb(counts[p], taken),
-                )
-
-    return choose(0)
+def _blocks(rest: tuple[Term, ...]) -> Counter[tuple[tuple[Term, ...], tuple[Term, ...]]]:
+    """Every choice from `rest` with what is left, and in how many ways it can be made; equal terms stand together."""
+    ways: Counter[tuple[tuple[Term, ...], tuple[Term, ...]]] = Counter()
+    for taken in product((True, False), repeat=len(rest)):
+        block, left = (tuple(a for a, t in zip(rest, taken, strict=True) if t is side) for side in (True, False))
+        ways[block, left] += 1
+    return ways
