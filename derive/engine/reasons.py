@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from derive.kernel import domain, limits
 from derive.kernel.domain import Need
 from derive.kernel.normal import Normal
-from derive.kernel.order import Board
 from derive.kernel.proof import Account, Condition
 from derive.kernel.signs import ANY, NEG, POS, Fact, difference, sign
 from derive.term import Term
@@ -20,21 +20,19 @@ def explained(account: Account) -> Account:
 
 
 def _told(condition: Condition) -> Condition:
-    return Condition(condition.condition, reason=_words(condition.need, condition.here, condition.board))
+    return Condition(condition.condition, reason=_words(condition.need, condition.here, condition.known))
 
 
-def _words(need: Need, nf: Normal, board: Board | None) -> str:
+def _words(need: Need, nf: Normal, known: Sequence[Need]) -> str:
     here = nf.extended(need.guards)
     if here is None:
         return "its case cannot occur"
     condition, op = need.condition, need.condition.op
-    known = () if board is None else board.ground.known
     if op in ("or", "and"):
         parts = [Need(c, need.letters, need.guards) for c in condition.args]
-        return next(_words(part, nf, board) for part in parts if domain.met(nf, part, known))
+        return next(_words(part, nf, known) for part in parts if domain.met(nf, part, known))
     if op == "cmp":
-        line = board.meets(need) if board is not None and not domain.met(nf, need, known) else None
-        return sign_words(here, difference(condition)) if line is None else f"by {line.rule}"
+        return sign_words(here, difference(condition))
     if op in ("E", "Var", "Cov"):
         return "the moments exist"
     if op == "limit" and limits.exists(here, condition):

@@ -216,10 +216,8 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
         raise Rejected(f"{claim.op} is not a claim")
     left, right = claim.args
     current = left
-    board = None
     if claim.value == "==":
-        board = order.established(ground, proof, account)
-        ground.learn(board.lines)
+        ground.learn(order.established(ground, proof, account).lines)
     for number, step in enumerate(proof.steps, 1):
         try:
             well_formed(step.after, context)
@@ -237,15 +235,15 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
             for need in domain.needs(ground.plain, current):
                 if not domain.met(ground.full, need, ground.known):
                     raise Rejected("this line may be undefined where the left side is not", number)
-    if board is None:
-        board = order.judge(ground, proof, current, account)
+    if claim.value != "==":
+        order.judge(ground, proof, current, account)
         note(account, "sign judgement")
     elif not alike(current, right):
         raise Rejected("the last step does not give the right side")
     for need in domain.needs(ground.plain, right):
-        if not domain.met(ground.full, need, ground.known) and not board.meets(need):
+        if not domain.met(ground.full, need, ground.known):
             raise Undefined(shown(need, claim))
-        account.obligations.append(Condition(shown(need, claim), need, ground.full, board))
+        account.obligations.append(Condition(shown(need, claim), need, ground.full, ground.known))
     account.domain += [shown(need, claim) for need in ground.open]
     return account
 

@@ -44,7 +44,6 @@ from derive.kernel.signs import (
     split,
 )
 from derive.term import (
-    CONDITIONS,
     FALSE,
     ONE,
     TRUE,
@@ -65,10 +64,7 @@ from derive.term import ZERO as NOUGHT
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
 
-CONTINUOUS = frozenset(
-    {"exp", "expm1", "sin", "cos", "sinh", "cosh", "tanh", "atan", "erf", "sigmoid", "softplus"}
-    | {"abs", "relu", "max", "min"}
-)
+POLYNOMIAL = frozenset({"num", "size", "const", "index", "add", "mul", "neg"})  # operators of polynomials
 
 
 def install(self: Normal) -> None:
@@ -86,38 +82,14 @@ def install(self: Normal) -> None:
 
 
 def open_facts(self: Normal) -> tuple[Fact, ...]:
-    """The facts that hold around the point as well: strict ones about what is continuous there."""
-    return tuple(
-        f
-        for f in self.raw_facts
-        if not f.signs & ZERO
-        and all(g.op == "cmp" and all(self.index_like(a) for a in g.args) for g in f.guards)
-        and continuous(self, f.term)
-    )
+    """The facts that hold around the point as well: strict ones about polynomials of real variables."""
+    kinds = {d.name: d.kind for d in self.context.declarations.values()}
 
+    def polynomial(t: Term) -> bool:
+        return t.op in POLYNOMIAL or (t.op == "var" and kinds.get(t.value) in ("real", "positive", "nonnegative"))
 
-def continuous(self: Normal, term: Term) -> bool:
-    """Whether the term is a continuous function of its variables at the point."""
-    op, args = term.op, term.args
-    if op == "def":
-        return continuous(self, self.unfold(term))
-    if op in ("num", "size", "const", "index", "delta"):
-        return True
-    if op == "var":
-        declaration = self.context.declarations.get(term.value)
-        return declaration is not None and declaration.kind in ("real", "positive", "nonnegative")
-    if not all(continuous(self, a) for a in (args[:1] if term.bound else args)):
-        return False
-    if op in ("sum", "prod"):
-        return all(t.op in CONDITIONS or t.op in ("index", "num") for t in subterms(args[1]))
-    if op == "div":
-        return not sign(self, args[1]) & ZERO
-    if op == "pow":
-        whole = args[1].op == "num" and args[1].value.denominator == 1 and args[1].value >= 0
-        return whole or sign(self, args[0]) == POS
-    if op == "fn" and term.value in ("log", "sqrt"):
-        return sign(self, args[0]) == POS
-    return op in ("add", "mul", "neg") or (op == "fn" and term.value in CONTINUOUS)
+    strict = [f for f in self.raw_facts if not f.signs & ZERO and not f.guards]
+    return tuple(f for f in strict if all(map(polynomial, subterms(self.opened(f.term)))))
 
 
 def opened(self: Normal, term: Term) -> Term:

@@ -135,30 +135,29 @@ class Normal:
         return self if above is self.above and kept == own else above.extended(kept) or above
 
     def around(self, name: str | None) -> Normal:
-        """The normal form for what stands under a derivative, limit or `at`: only what holds around the point.
+        """The normal form for what stands under a derivative, where what holds at the point only must not be used.
 
         `name` is the variable that moves: its declared kind is kept only where it is an open set.
         """
         kind = self.context.declarations[name].kind if name in self.context.declarations else "real"
         loose = self.loose | ({name} if name and kind != "positive" else frozenset())
-        return self._bare("around", frozenset(loose), False)
+        return self.bare(frozenset(loose), False)
 
     def anywhere(self, name: str) -> Normal:
         """The normal form that assumes nothing of the variable, whose entries are about to be replaced."""
-        return self._bare("anywhere", self.loose | {name}, True)
+        return self.bare(self.loose | {name}, True)
 
-    def _bare(self, label: str, loose: frozenset[str], steady: bool) -> Normal:
-        kept = known.open_facts(self) if label == "around" else ()
-        slot = (label, loose)
+    def bare(self, loose: frozenset[str], steady: bool) -> Normal:
+        """The normal form without facts, or with those that hold around the point; sizes do not move."""
         if not self.raw_facts and not self.guards and (self.loose, self.steady) == (loose, steady):
             return self
-        if slot not in self.inner:
-            made = Normal(self.context, facts=kept, steady=steady, loose=loose, tick=self.tick)
-            made.lows = {a: max(low, made.least(a)) for a, low in self.lows.items()}  # sizes do not move
-            made.forget()
-            self.inner[slot] = made
-        found = self.inner[slot]
-        assert found is not None
+        found = self.inner.get((loose, steady))
+        if found is None:
+            kept = () if steady else known.open_facts(self)
+            found = Normal(self.context, facts=kept, steady=steady, loose=loose, tick=self.tick)
+            found.lows = {a: max(low, found.least(a)) for a, low in self.lows.items()}
+            found.forget()
+            self.inner[loose, steady] = found
         return found
 
     # -- from terms to polynomials and back --------------------------------------------------------------------------

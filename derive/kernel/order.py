@@ -55,7 +55,6 @@ from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
     from derive.kernel.check import Ground
-    from derive.kernel.domain import Need
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,6 @@ class Board:
     account: Account
     fixed: frozenset[Term]  # the letters of the claim and the declared ones: all others are bound or generalised over
     lines: list[Fact] = field(default_factory=list)
-    said: list[Line] = field(default_factory=list)
 
     def cited(self, here: Normal, cite: Cite, letters: frozenset[Term]) -> tuple[Term, int]:
         """left - right of a known comparison at the letters given, and its signs."""
@@ -203,7 +201,6 @@ class Board:
     def add(self, line: Line) -> None:
         """Take up what the line says, or raise Rejected."""
         self.lines.append(self.line(line))
-        self.said.append(line)
 
     def line(self, line: Line) -> Fact:
         """What the line says, checked."""
@@ -231,21 +228,6 @@ class Board:
             for need in domain.needs(self.ground.plain, term):
                 if need.condition.op in UNSURE and not domain.met(self.ground.full, need, self.ground.known):
                     raise Rejected("a mean or limit that may not exist")
-
-    def meets(self, need: Need) -> Line | None:
-        """A line that says what must hold for a term to be defined."""
-        here = self.ground.full.extended(need.guards)
-        if here is None or need.condition.op != "cmp":
-            return None
-        for line, known in zip(self.said, self.lines, strict=True):
-            if len(line.letters) != len(need.letters) or known.signs & ~RELATION[need.condition.value]:
-                continue
-            mapping = dict(zip(line.letters, need.letters, strict=True))
-            if all(k.value[1] == v.value[1] for k, v in mapping.items()):
-                term, guards = substitute(known.term, mapping), (substitute(g, mapping) for g in known.guards)
-                if all(map(here.holds, guards)) and here.equal(term, difference(need.condition)):
-                    return line
-        return None
 
     def follows(self, nf: Normal, condition: Term) -> bool:
         """Whether the condition holds by signs, or is one of the lines."""
@@ -390,17 +372,15 @@ def established(ground: Ground, proof: Proof, account: Account) -> Board:
     return board
 
 
-def judge(ground: Ground, proof: Proof, current: Term, account: Account) -> Board:
+def judge(ground: Ground, proof: Proof, current: Term, account: Account) -> None:
     """Raise Rejected unless the claim `current relation right` follows; `current` equals the claim's left side."""
     claim = cmp(ground.claim.value, current, ground.claim.args[1])
     board = established(ground, proof, account)
     if not claim.letters <= board.fixed or not board.follows(ground.full, claim):
         raise Rejected(f"the sign of the difference is not known to make the two sides {claim.value}")
-    return board
 
 
-def judge_condition(ground: Ground, claim: Term, proof: Proof | None = None, account: Account | None = None) -> None:
+def judge_condition(ground: Ground, claim: Term) -> None:
     """Raise Rejected unless a logical combination of conditions follows."""
-    board = established(ground, proof or Proof(claim), account or Account())
-    if not board.follows(ground.full, claim):
+    if not Board(ground, Account(), claim.letters).follows(ground.full, claim):
         raise Rejected("the condition does not follow")

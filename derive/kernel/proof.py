@@ -103,7 +103,7 @@ class Condition:
     condition: Term
     need: Any = None
     here: Any = None
-    board: Any = None
+    known: Any = ()  # needs that are known to be met
     reason: str = ""
 
 
