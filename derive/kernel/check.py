@@ -21,6 +21,7 @@ from derive.kernel.rules import RULES, instantiate, match
 from derive.kernel.signs import RELATION, Fact, difference, split
 from derive.kernel.wellformed import laws_complete, subscript_axis, well_formed
 from derive.term import (
+    NONLOCAL,
     ONE,
     TRUE,
     Term,
