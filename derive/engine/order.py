@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from derive.engine import bounds, lettering, strategies
+from derive.engine.fold import written
 from derive.engine.pieces import Known, Piece
 from derive.engine.sample import Sampler
+from derive.engine.squares import square_root
 from derive.engine.strategies import Goal, Scope, above, addends_of
 from derive.kernel import domain
 from derive.kernel.check import MALFORMED, Ground, pure_index
@@ -184,6 +186,25 @@ class Search:
                     break
             if number is not None:
                 found.append(number)
+            elif condition.value == "!=":
+                found += self.roots()
+        return found
+
+    def roots(self) -> list[int]:
+        """Lines that what is squared in a known comparison is not 0, where its square is not."""
+        found = []
+        for fact in self.nf.raw_facts:
+            plain = not fact.signs & ZERO and not fact.letters and not fact.guards
+            root = square_root(self.nf, self.nf.poly(fact.term)) if plain else None
+            if root is not None:
+                u = written(self.nf, root[1], [])
+                side = cmp(">=", u, NOUGHT)
+                above = Line(cmp(">", u, NOUGHT), "strict_square_root_order", (u, NOUGHT), where=side)
+                number = self.add(above)
+                if number is not None:
+                    cites = (Cite(number), None)
+                    number = self.add(Line(cmp("!=", u, NOUGHT), "case_distinction", (side,), cites=cites))
+                found += [] if number is None else [number]
         return found
 
     def asked(self, gap: Term) -> list[int]:

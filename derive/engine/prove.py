@@ -9,6 +9,7 @@ from derive.engine import order, steps, telescope
 from derive.engine.fold import names, written
 from derive.engine.hints import missing_hypothesis
 from derive.engine.hypotheses import Equation, close_gap
+from derive.engine.squares import rooted
 from derive.kernel.check import Ground, Undefined, check
 from derive.kernel.context import Context
 from derive.kernel.order import established
@@ -59,6 +60,11 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
     shown = steps.derive(ground, claim, uses)
     if shown is not None and len(shown.steps) > 1:  # the textbook's way, if it gets through; it may do so alone
         found = replayed(ground, replace(shown, lines=lines), Effort(ground.tick, MANY))
+        if found is not None:
+            return found
+    squared = rooted(ground, claim) if plain is None else None
+    if squared is not None:
+        found = replayed(ground, replace(squared, lines=lines), Effort(ground.tick, MANY))
         if found is not None:
             return found
     if plain is None:

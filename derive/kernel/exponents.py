@@ -18,8 +18,6 @@ from derive.term import MINUS_ONE, Term, over, power
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
 
-MAX_ROOT = 6  # terms of a sum that is recognised by its square
-
 
 def integral(nf: Normal, exponent: Poly) -> bool:
     """Whether the exponent is an integer for all values of its letters and variables."""
@@ -124,11 +122,6 @@ def real_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
         else:
             left.append((a, x))
     known = POS | ZERO if e is not None else POS
-    if len(rest) > 1:
-        found = square_root(nf, rest)
-        if found is not None and scale * found[0] > 0:
-            result = nf.mul(result, _root_of_square(nf, found[1], exponent))
-            scale, rest = scale * found[0], {UNIT: 1}
     result = nf.mul(result, powers.number_power(nf, abs(Fraction(scale)), exponent))
     whole = scaled(nf.mul(rest, {frozenset(left): 1}), 1 if scale > 0 else -1)
     if whole == {UNIT: 1}:
@@ -137,49 +130,3 @@ def real_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
     if not sign(nf, atom) & ~known and (len(whole) > 1 or (len(left) == 1 and left[0][1] == 1 and scale > 0)):
         return nf.mul(result, spread(nf, atom, exponent))
     return nf.mul(result, opaque(nf, whole, exponent))
-
-
-def _root_of_square(nf: Normal, u: Poly, exponent: Poly) -> Poly:
-    """(u^2)^p is |u|^(2 p)."""
-    total = scaled(exponent, 2)
-    value = constant(total)
-    if isinstance(value, int):
-        flat = nf.power(u, {UNIT: value})
-        return flat if value % 2 == 0 else nf.mul(flat, nf.sided(u))
-    return powers.absolute_power(nf, nf.term(u), total)
-
-
-def square_root(nf: Normal, poly: Poly) -> tuple[int | Fraction, Poly] | None:
-    """(c, u) where the polynomial is c u^2, for a sum u; None where it is no such square."""
-    if not 3 <= len(poly) <= MAX_ROOT * (MAX_ROOT + 1) // 2:
-        return None
-    atoms = sorted({a for m in poly for a, _ in m}, key=key)
-    places: dict[tuple[int, ...], int | Fraction] = {}
-    for mono, c in poly.items():
-        if any(not isinstance(e, int) or e < 0 for _, e in mono):
-            return None
-        here = dict(mono)
-        places[tuple(here.get(a, 0) for a in atoms)] = c  # type: ignore[misc]  # integers, as just seen
-    top = max(places)
-    if any(e % 2 for e in top) or any(e % 2 for e in min(places)):
-        return None
-    lead, scale = tuple(e // 2 for e in top), places[top]
-    root: dict[tuple[int, ...], int | Fraction] = {lead: 1}
-    for _ in range(MAX_ROOT):
-        left = {p: Fraction(c) / scale for p, c in places.items()}
-        for p, c in root.items():
-            for q, d in root.items():
-                joint = tuple(e + f for e, f in zip(p, q, strict=True))
-                left[joint] = left.get(joint, Fraction(0)) - c * d
-        left = {p: c for p, c in left.items() if c}
-        if not left:
-            found: Poly = {
-                frozenset((a, e) for a, e in zip(atoms, p, strict=True) if e): small(c) for p, c in root.items()
-            }
-            return (scale, found) if scaled(nf.mul(found, found), scale) == poly else None
-        highest = max(left)
-        step = tuple(e - f for e, f in zip(highest, lead, strict=True))
-        if any(e < 0 for e in step) or step in root:
-            return None
-        root[step] = left[highest] / 2
-    return None

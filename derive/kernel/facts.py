@@ -12,7 +12,6 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from derive.kernel import moments
-from derive.kernel.exponents import square_root
 from derive.kernel.poly import (
     INDICES,
     PIECEWISE,
@@ -199,9 +198,8 @@ def record(self: Normal, fact: Fact) -> None:
                 self.note(Fact(a, mul_signs(fact.signs, sign_of(c)), fact.letters, fact.guards, fact.source))
             elif not fact.signs & ZERO:  # 0 to a power that may be 0 is 1
                 self.note(Fact(a, NEG | POS, fact.letters, fact.guards, fact.source))
-    if not fact.signs & ZERO:
-        for base in self.bases(fact.term, poly):
-            self.record(Fact(base, NEG | POS, fact.letters, fact.guards, fact.source))
+    if not fact.signs & ZERO and fact.term.op == "fn" and fact.term.value == "abs":
+        self.record(Fact(fact.term.args[0], NEG | POS, fact.letters, fact.guards, fact.source))
 
 
 def told(self: Normal, fact: Fact) -> Iterator[Fact]:
@@ -222,15 +220,6 @@ def told(self: Normal, fact: Fact) -> Iterator[Fact]:
         if power is not None and power.denominator == 1:
             whole = power % 2 and side > 0 and all(signs == POS for signs in rest)
             yield Fact(source, fact.signs if whole else NEG | POS, fact.letters, fact.guards, fact.source)
-
-
-def bases(self: Normal, term: Term, poly: Poly) -> Iterator[Term]:
-    """What is 0 exactly where the term is: u for |u|, and for a square that is written out."""
-    if term.op == "fn" and term.value == "abs":
-        yield term.args[0]
-    root = square_root(self, poly)
-    if root is not None:
-        yield self.term(root[1])
 
 
 def note(self: Normal, fact: Fact) -> None:

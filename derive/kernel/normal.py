@@ -437,7 +437,6 @@ class Normal:
     bound_size = known.bound_size
     contradicted = known.contradicted
     record = known.record
-    bases = known.bases
     told = known.told
     exclude_one = known.exclude_one
     note = known.note
