@@ -15,7 +15,7 @@ from derive.engine.pieces import Known, Piece
 from derive.engine.sample import Sampler
 from derive.engine.squares import square_root
 from derive.engine.strategies import Goal, Scope, above, addends_of
-from derive.kernel import domain
+from derive.kernel import domain, powers
 from derive.kernel.check import MALFORMED, Ground, pure_index
 from derive.kernel.context import Lemma
 from derive.kernel.normal import Normal
@@ -333,7 +333,7 @@ def bared(here: Normal, poly: Poly, strict: bool) -> tuple[Term, Term, Poly]:
         for mono, c in poly.items():
             add_to(total, here.times(mono, up), c)
         poly = total
-    common, rest = here.content(poly)
+    common, rest = powers.content(here, poly)
     factor = []
     for a, e in sorted(common, key=lambda p: key(p[0])):
         signs = sign(here, a)

@@ -27,7 +27,7 @@ from derive.kernel.poly import (
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, ZERO, add_signs, difference, sign
 from derive.kernel.wellformed import subscript_axis
-from derive.term import ONE, TRUE, Term, both, cmp, delta, negation, num, over, power, sub, substitute, where
+from derive.term import ONE, TRUE, Term, both, cmp, delta, negation, num, over, power, sub, substitute, subterms, where
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
@@ -281,7 +281,10 @@ def zero(nf: Normal, u: Poly) -> Poly:
 
 def bare(nf: Normal, u: Poly) -> Poly:
     """u without positive factors; a difference of exponentials becomes that of the exponents."""
-    scale, mono, rest = powers.parts(nf, u, positive=True)
+    try:
+        scale, mono, rest = powers.parts(nf, u, positive=True)
+    except powers.Vanishes:
+        return {}
     side = 1 if scale > 0 else -1
     if rest == {UNIT: 1}:
         return {frozenset((a, e) for a, e in mono if sign(nf, a) != POS): side}
@@ -332,7 +335,7 @@ def delta_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | Non
     old, new = a.args[::-1] if a.args[1].op == "index" else a.args
     if new.op == "var" or old.op == "var":
         old, new = (new, old) if new.op == "var" else (old, new)
-        if new.op != "index" or not any(old in sums.atoms_inside(b) for b, _ in rest):
+        if new.op != "index" or not any(old in subterms(b) for b, _ in rest):
             return None
         return nf.mul(nf.atom(a), exchanged(nf, rest, old, new))
     if old.op != "index" or old in new.letters or not any(old in p[0].letters for p in rest):
@@ -365,7 +368,7 @@ def zero_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None
         return {}
     entry = solved(nf, u)
     if entry is not None:
-        seen = any(entry[0] in sums.atoms_inside(b) for b, _ in rest)
+        seen = any(entry[0] in subterms(b) for b, _ in rest)
         return nf.mul(nf.atom(a), exchanged(nf, rest, *entry)) if seen else None
     return None
 
@@ -393,7 +396,7 @@ def solved(nf: Normal, u: Term) -> tuple[Term, Term] | None:
             ((a, e),) = mono
             if e == 1 and a.op == "var" and not nf.is_bit(a):
                 rest = {m: -Fraction(c) / poly[mono] for m, c in poly.items() if m is not mono}
-                if not any(a in sums.atoms_inside(b) for m in rest for b, _ in m):
+                if not any(a in subterms(b) for m in rest for b, _ in m):
                     return a, nf.term({m: small(c) for m, c in rest.items()})
     return None
 

@@ -7,10 +7,9 @@ from fractions import Fraction
 from math import comb, perm
 from typing import TYPE_CHECKING
 
-from derive.kernel import sums
 from derive.kernel.poly import MAX_EXPONENT, UNIT, Mono, Poly, add_to, scaled
 from derive.kernel.signs import NEG, POS, ZERO, sign
-from derive.term import ONE, PI, TWO, Term, add, div, fn, mul, neg, num, power
+from derive.term import ONE, PI, TWO, Term, add, div, fn, mul, neg, num, power, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -60,7 +59,7 @@ def _by_degree(poly: Poly, z: Term) -> dict[int, Poly] | None:
     for mono, c in poly.items():
         degree = dict(mono).get(z, 0)
         rest = frozenset(p for p in mono if p[0] is not z)
-        if not isinstance(degree, int) or degree < 0 or any(z in sums.atoms_inside(a) for a, _ in rest):
+        if not isinstance(degree, int) or degree < 0 or any(z in subterms(a) for a, _ in rest):
             return None
         parts.setdefault(degree, {})[rest] = c
     return parts

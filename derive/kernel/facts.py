@@ -11,7 +11,7 @@ from itertools import product as cartesian
 from math import prod
 from typing import TYPE_CHECKING
 
-from derive.kernel import moments
+from derive.kernel import moments, powers
 from derive.kernel.poly import (
     INDICES,
     PIECEWISE,
@@ -69,9 +69,9 @@ POLYNOMIAL = frozenset({"num", "size", "const", "index", "add", "mul", "neg"})  
 def install(self: Normal) -> None:
     """Bring the facts to normal form, the sizes' bounds first since they change the form of the rest."""
     for fact in self.raw_facts:
-        self.bound_size(fact)
+        bound_size(self, fact)
     for fact in self.raw_facts:
-        self.exclude_one(fact)
+        exclude_one(self, fact)
     # Two rounds: the first facts may change the normal form of the later ones, and theirs of the first.
     for _ in range(2):
         self.forget()
@@ -85,6 +85,8 @@ def open_facts(self: Normal) -> tuple[Fact, ...]:
     kinds = {d.name: d.kind for d in self.context.declarations.values()}
 
     def polynomial(t: Term) -> bool:
+        if t.op == "pow":
+            return t.args[1].op == "num" and t.args[1].value.denominator == 1 and t.args[1].value > 0
         return t.op in POLYNOMIAL or (t.op == "var" and kinds.get(t.value) in ("real", "positive", "nonnegative"))
 
     strict = [f for f in self.raw_facts if not f.signs & ZERO and not f.guards]
@@ -154,7 +156,7 @@ def _alone(term: Term, axis: str) -> Term:
 def contradicted(self: Normal) -> bool:
     """Whether two of the facts that hold here exclude each other."""
     for fact in self.raw_facts:
-        if not fact.letters and self.allowed(fact, {}):
+        if not fact.letters and allowed(self, fact, {}):
             term = self.canonical(fact.term)
             signs = sign(self, term) if term.op == "num" else self.facts_about(term, strict=True)
             if not signs & fact.signs:
@@ -177,9 +179,9 @@ def record(self: Normal, fact: Fact) -> None:
                 fact = Fact(
                     fact.term, fact.signs, fact.letters, tuple(h for h in fact.guards if h is not g), fact.source
                 )
-    for other in self.told(fact):
+    for other in told(self, fact):
         self.record(other)
-    content, rest = self.content(poly)
+    content, rest = powers.content(self, poly)
     forms: list[tuple[Poly, int]] = [(poly, fact.signs)]
     if all(sign(self, a) == POS for a, _ in content):
         forms.append((rest, fact.signs))
@@ -189,15 +191,15 @@ def record(self: Normal, fact: Fact) -> None:
         scales = {Fraction(1), 1 / Fraction(leading(form)), 1 / Fraction(threshold(form))}
         for scale in sorted(scales | {-scale for scale in scales}):
             seen = known if scale > 0 else mul_signs(known, NEG)
-            self.note(Fact(self.term(scaled(form, scale)), seen, fact.letters, fact.guards, fact.source))
+            note(self, Fact(self.term(scaled(form, scale)), seen, fact.letters, fact.guards, fact.source))
     if len(poly) == 1:
         ((mono, c),) = poly.items()
         for a, e in mono:
             others = all(sign(self, b) == POS for b, _ in mono if b is not a)
             if others and isinstance(e, int) and e % 2:  # an odd power has the sign of its base
-                self.note(Fact(a, mul_signs(fact.signs, sign_of(c)), fact.letters, fact.guards, fact.source))
+                note(self, Fact(a, mul_signs(fact.signs, sign_of(c)), fact.letters, fact.guards, fact.source))
             elif not fact.signs & ZERO:  # 0 to a power that may be 0 is 1
-                self.note(Fact(a, NEG | POS, fact.letters, fact.guards, fact.source))
+                note(self, Fact(a, NEG | POS, fact.letters, fact.guards, fact.source))
     if not fact.signs & ZERO and fact.term.op == "fn" and fact.term.value == "abs":
         self.record(Fact(fact.term.args[0], NEG | POS, fact.letters, fact.guards, fact.source))
 
@@ -209,7 +211,7 @@ def told(self: Normal, fact: Fact) -> Iterator[Fact]:
         yield Fact(fact.term, fact.signs, fact.letters - about, (), fact.source)
     if fact.term.op not in ("def", "mul", "div", "neg") or fact.signs & ZERO:
         return
-    parts = self.factors(fact.term, {UNIT: 1})
+    parts = powers.factors(self, fact.term, {UNIT: 1})
     judged = [(base, e, source, sign(self, source)) for base, e, source in parts if constant(base) is None]
     if len(judged) < 2:
         return
@@ -241,7 +243,7 @@ def facts_about(self: Normal, term: Term, strict: bool = False) -> int:
     result = ANY
     for fact in self.facts.get(key(term)[0], ()):
         mapping = self.instance(fact, term)
-        if mapping is not None and self.allowed(fact, mapping):
+        if mapping is not None and allowed(self, fact, mapping):
             result &= fact.signs
     if result & (result - 1):
         result &= beyond_known(self, self.poly(term))

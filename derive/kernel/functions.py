@@ -50,7 +50,7 @@ PIECES: dict[str, Callable[[Normal, Poly], Poly]] = {
 def function(nf: Normal, term: Term) -> Poly:
     name, args = term.value, term.args
     if name == "sqrt":
-        return nf.factored(term)
+        return powers.factored(nf, term)
     if name == "log":
         return log(nf, args[0])
     if name in UNFOLD:
@@ -112,7 +112,7 @@ def _product(nf: Normal, mono: Mono) -> tuple[Poly, Mono] | None:
 
 def log(nf: Normal, term: Term) -> Poly:
     """The logarithm of a product as a sum of logarithms where each factor is positive, or there is one."""
-    parts = nf.factors(term, {UNIT: 1})
+    parts = powers.factors(nf, term, {UNIT: 1})
     total: Poly = {}
     for base, e, source in parts:
         signs = sign(nf, source) & sign(nf, nf.term(base))
@@ -120,9 +120,9 @@ def log(nf: Normal, term: Term) -> Poly:
         if source.op == "fn" and source.value == "abs" or (isinstance(k, int) and k % 2 == 0 and signs != POS):
             one = log_abs(nf, base) if alone or not signs & ZERO else None
         else:  # a power of a negative base stays whole
-            one = nf.log_of(base) if signs == POS or (alone and (isinstance(k, int) or not signs & NEG)) else None
+            one = log_of(nf, base) if signs == POS or (alone and (isinstance(k, int) or not signs & NEG)) else None
         if one is None:  # where that factor is not positive, the others would be left over
-            return nf.log_of(nf.poly(term))
+            return log_of(nf, nf.poly(term))
         add_to(total, nf.mul(e, one))
     return total
 
@@ -130,7 +130,7 @@ def log(nf: Normal, term: Term) -> Poly:
 def log_of(nf: Normal, u: Poly) -> Poly:
     """log u, its factors taken apart where each is positive, or there is one."""
     if nf.cases(u) is not None:
-        return nf.by_cases(u, lambda here, part: here.log_of(part))
+        return nf.by_cases(u, lambda here, part: log_of(here, part))
     if not u:  # the logarithm of what is not positive
         return {}
     scale, content, rest = powers.parts(nf, u)
@@ -170,5 +170,5 @@ def log_abs(nf: Normal, u: Poly) -> Poly:
     """log |u|."""
     signs = sign(nf, nf.term(u))
     if signs in (POS, NEG):
-        return nf.log_of(scaled(u, 1 if signs == POS else -1))
+        return log_of(nf, scaled(u, 1 if signs == POS else -1))
     return nf.atom(fn("log", fn("abs", nf.term(u if not u or leading(u) > 0 else scaled(u, -1)))))

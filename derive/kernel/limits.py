@@ -21,7 +21,7 @@ from derive.kernel.normal import Normal
 from derive.kernel.poly import UNIT, Poly, add_to, key, scaled, small
 from derive.kernel.poly import constant as value_of
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import ANY, FLIP, NEG, POS, RELATION, ZERO, add_signs, difference, sign
+from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, add_signs, difference, sign
 from derive.term import (
     CONDITIONS,
     NONLOCAL,
@@ -150,12 +150,6 @@ def pairs(term: Term) -> Iterator[tuple[Term, Term]]:
                 yield i, j
 
 
-def both_ways(nf: Normal, term: Term) -> int:
-    """The signs of a term, from what is known of it or of its negative."""
-    poly = nf.poly(term)
-    return sign(nf, nf.term(poly)) & FLIP[sign(nf, nf.term(scaled(poly, -1)))]
-
-
 class Expansion:
     """Germs of terms as one variable tends to its point from one side."""
 
@@ -183,17 +177,17 @@ class Expansion:
             raise Unknown
         return poly
 
-    # -- signs, which also see that two letters may be one and which entry is the largest ------------------------------
+    # -- signs, which also see that two letters may be one -------------------------------------------------------------
 
     def sign(self, poly: Poly) -> int:
         """The signs that the polynomial can have."""
         nf, term = self.nf, self.nf.term(poly)
         if H.value in term.names:
             return ANY
-        signs = both_ways(nf, term)
+        signs = sign(nf, term)
         for i, j in pairs(term):
             apart = nf.under(cmp("!=", i, j))
-            signs &= both_ways(nf, substitute(term, {i: j})) | (both_ways(apart, term) if apart else 0)
+            signs &= sign(nf, substitute(term, {i: j})) | (sign(apart, term) if apart else 0)
         return signs
 
     def sense(self, germ: Germ) -> int:

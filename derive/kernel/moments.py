@@ -230,7 +230,7 @@ def _single(nf: Normal, group: Mono, entry: Term) -> Poly | None:
         total: Poly = {}
         for value, chance in POINTS[family](*parts):
             here = sums.swap_entry(whole, entry, value)
-            if entry in sums.atoms_inside(here):
+            if entry in subterms(here):
                 return None
             total = add_to(total, nf.mul(nf.poly(chance), nf.poly(here)))
         return total

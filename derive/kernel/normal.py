@@ -121,7 +121,7 @@ class Normal:
                 if new is not old:
                     made.ties = {k: new if v is old else v for k, v in made.ties.items()} | {old: new}
         for fact in facts:
-            made.bound_size(fact)
+            known.bound_size(made, fact)
             made.record(fact)
         made.forget()
         return made
@@ -233,7 +233,7 @@ class Normal:
                 term = substitute(term, {old: new})
             elif cell.value == "==" and (entry := by_case.solved(self, cell.args[0])) is not None:
                 term = sums.swap_entry(term, *entry)
-            if here.contradicted():
+            if known.contradicted(here):
                 continue
             part = here.poly(term)
             if part == poly or not here.is_zero(part, depth - 1):
@@ -306,7 +306,7 @@ class Normal:
         if op == "neg":
             return scaled(self.poly(args[0]), -1)
         if op in ("mul", "div", "pow"):
-            return self.factored(term)
+            return powers.factored(self, term)
         if op == "def":
             return self.poly(self.unfold(term))
         if op == "var":
@@ -318,9 +318,9 @@ class Normal:
         if op == "delta":
             return self.delta(*args)
         if op == "where":
-            return self.branches(term)
+            return by_case.branches(self, term)
         if op == "fn":
-            return self.function(term)
+            return functions.function(self, term)
         if op == "sum":
             return self.quantified(term, sums.filtered_sum)
         if op == "prod":
@@ -434,33 +434,21 @@ class Normal:
 
     install = known.install
     opened = known.opened
-    bound_size = known.bound_size
-    contradicted = known.contradicted
     record = known.record
-    told = known.told
-    exclude_one = known.exclude_one
-    note = known.note
     least = known.least
     facts_about = known.facts_about
     instance = known.instance
-    allowed = known.allowed
     holds = known.holds
     compare = known.compare
     kind_sign = known.kind_sign
-    factors = powers.factors
-    factored = powers.factored
     power = powers.to_power
-    content = powers.content
     mono_sign = powers.mono_sign
     cases = by_case.cases
     by_cases = by_case.by_cases
-    branches = by_case.branches
     condition = by_case.condition
     delta = by_case.delta_of
     positive = by_case.positive
     zero = by_case.zero
     sided = by_case.sided
     is_bit = by_case.is_bit
-    function = functions.function
     exp = functions.exp
-    log_of = functions.log_of

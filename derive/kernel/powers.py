@@ -26,6 +26,7 @@ from derive.kernel.poly import (
     scaled,
     small,
 )
+from derive.kernel.proof import Rejected
 from derive.kernel.signs import NEG, POS, mul_signs, sign, sign_of
 from derive.term import MINUS_ONE, Term, fn, num, power
 
@@ -43,19 +44,19 @@ def factors(nf: Normal, term: Term, exponent: Poly) -> list[Factor]:
         op, args = "pow", (args[0], num("1/2"))
     whole = constant(exponent)
     if op == "def":
-        return nf.factors(nf.unfold(term), exponent)
+        return factors(nf, nf.unfold(term), exponent)
     if op not in ("mul", "neg", "div", "pow"):
         return [(nf.poly(term), exponent, term)]
     if whole is None or whole.denominator != 1:
-        return power_of_product(nf, nf.factors(term, {UNIT: 1}), exponent)
+        return power_of_product(nf, factors(nf, term, {UNIT: 1}), exponent)
     if op == "mul":
-        return [f for a in args for f in nf.factors(a, exponent)]
+        return [f for a in args for f in factors(nf, a, exponent)]
     if op == "neg":
-        return [({UNIT: -1}, exponent, MINUS_ONE), *nf.factors(args[0], exponent)]
+        return [({UNIT: -1}, exponent, MINUS_ONE), *factors(nf, args[0], exponent)]
     if op == "div":
-        return [*nf.factors(args[0], exponent), *nf.factors(args[1], scaled(exponent, -1))]
+        return [*factors(nf, args[0], exponent), *factors(nf, args[1], scaled(exponent, -1))]
     if whole == 1 or not sign(nf, args[0]) & NEG or exponents.integral(nf, nf.poly(args[1])):
-        return nf.factors(args[0], nf.mul(nf.poly(args[1]), exponent))
+        return factors(nf, args[0], nf.mul(nf.poly(args[1]), exponent))
     return [(nf.poly(term), exponent, term)]  # (b^p)^k is not b^(p k) where b is negative, b^p is 0 and b^(p k) is not
 
 
@@ -80,7 +81,7 @@ def power_of_product(nf: Normal, factors: list[Factor], exponent: Poly) -> list[
 def factored(nf: Normal, term: Term) -> Poly:
     """A product, quotient or power, read as a list of factors before anything is multiplied out."""
     result: Poly = {UNIT: 1}
-    for base, e, source in sorted(nf.factors(term, {UNIT: 1}), key=lambda p: len(p[0])):
+    for base, e, source in sorted(factors(nf, term, {UNIT: 1}), key=lambda p: len(p[0])):
         if not result:
             return {}
         result = nf.mul(result, factor_power(nf, base, e, source))
@@ -148,9 +149,15 @@ def number_power(nf: Normal, value: Fraction, exponent: Poly) -> Poly:
     return result
 
 
+class Vanishes(Rejected):
+    """A sum is 0 whose own normal form does not show it."""
+
+
 def parts(nf: Normal, poly: Poly, positive: bool = False) -> tuple[int | Fraction, Mono, Poly]:
     """The polynomial as number * monomial * rest, where the rest is 1 or a sum that begins with 1 times a monomial."""
     common, rest = content(nf, poly, positive)
+    if not rest:
+        raise Vanishes("a sum is 0, as only its terms over their common factor show")
     scale = leading(rest)
     if len(rest) > 1:
         return scale, common, scaled(rest, Fraction(1) / scale)
@@ -212,6 +219,15 @@ def lead(nf: Normal, atom: Term) -> tuple[Mono, int | Fraction] | None:
     return mono, poly[mono]
 
 
+def tail(nf: Normal, atom: Term, mono: Mono) -> tuple[Mono, int | Fraction] | None:
+    """For partial fractions in an exponential: the 1 in 1 + e^x … below e^-x."""
+    poly = nf.poly(atom)
+    if len(poly) != 2 or UNIT not in poly:
+        return None
+    main = max((a for m in poly for a, _ in m if a.op == "fn" and a.value == "exp"), key=key, default=None)
+    return (UNIT, poly[UNIT]) if any(a is main and e < 0 for a, e in mono) else None
+
+
 def of_one_atom(nf: Normal, a: Term, e: Exponent) -> tuple[Exponent, Poly] | None:
     """The law of an atom to a power by itself: the exponent t of the part that it replaces, and what a^t is."""
     whole = e.numerator // e.denominator
@@ -245,7 +261,9 @@ def reduce(nf: Normal, mono: Mono) -> Poly:
         if not nf.certain(a):
             continue
         found = lead(nf, a)
-        if found is not None and divides(found[0], mono):
+        if found is None or not divides(found[0], mono):
+            found = tail(nf, a, mono)
+        if found is not None:
             return lowered(nf, mono, a, e, *found)
     return {mono: 1}
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from derive.kernel import powers
 from derive.kernel.exponents import integral
 from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, components, joined, key, leading, letter_key, scaled
 from derive.kernel.proof import Rejected
@@ -240,7 +241,7 @@ def product_over(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Ter
         j = alone.args[1] if alone.args[0] is k else alone.args[0]
         if k not in j.letters:
             return _apart(nf, k, j, body, filter_)
-    content, rest = nf.content(body)
+    content, rest = powers.content(nf, body)
     if content:  # the factor that all terms have
         return nf.mul(product_over(nf, letters, {content: 1}, filter_), product_over(nf, letters, rest, filter_))
     return _product_atom(nf, k, nf.term(body), filter_)
@@ -380,11 +381,6 @@ def without_factors(nf: Normal, letters: tuple[Term, ...], poly: Poly, signs: in
     common = frozenset.intersection(*poly)
     free = frozenset(p for p in common if set(letters).isdisjoint(p[0].letters) and not sign(nf, p[0]) & ~signs)
     return free, {m - free: c for m, c in poly.items()}
-
-
-def atoms_inside(term: Term) -> set[Term]:
-    """Every subterm of the term, itself included."""
-    return set(subterms(term))
 
 
 def swap_entry(term: Term, entry: Term, by: Term) -> Term:
