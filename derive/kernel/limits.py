@@ -41,6 +41,7 @@ from derive.term import (
     num,
     over,
     replace_variable,
+    sub,
     substitute,
     subterms,
     var,
@@ -177,7 +178,7 @@ class Expansion:
             raise Unknown
         return poly
 
-    # -- signs, which also see that two letters may be one -------------------------------------------------------------
+    # -- signs, which also see that two letters may be one and which entry is the largest ------------------------------
 
     def sign(self, poly: Poly) -> int:
         """The signs that the polynomial can have."""
@@ -188,7 +189,21 @@ class Expansion:
         for i, j in pairs(term):
             apart = nf.under(cmp("!=", i, j))
             signs &= sign(nf, substitute(term, {i: j})) | (sign(apart, term) if apart else 0)
+        for top in (t for t in subterms(term) if t.op == "argmax" and t.args[1] is TRUE and len(t.bound) == 1):
+            letters = {k for k in term.letters if k.value[1] == top.bound[0].value[1]}
+            fixed = {a for t in subterms(term) if t.op == "var" for a in t.args if a.op == "num"}
+            for k in letters | fixed:
+                signs &= self.below(poly, *(substitute(top.args[0], {top.bound[0]: t}) for t in (top, k)))
         return signs
+
+    def below(self, poly: Poly, largest: Term, other: Term) -> int:
+        """The signs of a multiple of (the largest of some values - another of them); ANY if it is none."""
+        gap = self.nf.poly(sub(largest, other))
+        for mono, c in gap.items():
+            ratio = Fraction(poly.get(mono, 0)) / c
+            if ratio and not add_to(dict(poly), gap, -ratio):
+                return POS | ZERO if ratio > 0 else NEG | ZERO
+        return ANY
 
     def sense(self, germ: Germ) -> int:
         """The signs that the germ has near the point."""
