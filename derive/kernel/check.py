@@ -232,7 +232,7 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
         account.conditions.append(tuple(conditions))
         current = step.after
         # Algebra reads sqrt(x)**2 as x: each line must be defined where the left side is.
-        if board is None or number < len(proof.steps):
+        if claim.value != "==" or number < len(proof.steps):
             for need in domain.needs(ground.plain, current):
                 if not domain.met(ground.full, need, ground.known):
                     raise Rejected("this line may be undefined where the left side is not", number)
