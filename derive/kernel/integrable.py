@@ -41,7 +41,18 @@ def integrable(nf: Normal, term: Term, known: Iterable[Need]) -> bool:
     return True
 
 
-def profile(nf: Normal, term: Term, known: Need | None = None) -> tuple[dict[str | Term, int], set[Term]]:
+Profile = tuple[dict[str | Term, int], set[Term]]
+
+
+def profile(nf: Normal, term: Term, known: Need | None = None) -> Profile:
+    """What `moments_of` finds, found once."""
+    slot = (term, known and (known.letters, not known.guards))
+    if slot not in nf.profiles:
+        nf.profiles[slot] = moments_of(nf, term, known)
+    return nf.profiles[slot]
+
+
+def moments_of(nf: Normal, term: Term, known: Need | None) -> Profile:
     """The moments that the means in the term need: the degree for each random name, and the groups without a rule.
 
     For a mean that is `known` to exist, the degree that this implies: entries that may differ count one by one, sums
