@@ -16,7 +16,12 @@ from derive.evidence.bounded import SLACK, share
 from derive.language import catalogue, load, loads
 from derive.language.theory import Theory
 
-UNBOUNDED = {"saturation.jacobian_size", "temperature.derivative_by_temperature"}
+UNBOUNDED = {
+    "saturation.jacobian_size",
+    "temperature.derivative_by_temperature",
+    "temperature.root_of_dimension_is_a_temperature",
+    *(f"worked_examples.{name} by {wrt}" for name in "ph" for wrt in "zT"),
+}
 
 
 def functions(theory: Theory) -> Iterator[tuple[str, Quantity]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from derive.codegen.accurate import at_place
 from derive.codegen.differences import Definitions, exact, exact_difference, opened
 from derive.codegen.value import Value, aligned, transposed, union
-from derive.term import TRUE, Term, alike, cmp, div, fn, mul, over, sub, substitute
+from derive.term import TRUE, Term, alike, cmp, div, fn, fresh, mul, over, sub, substitute
 
 if TYPE_CHECKING:
     from derive.codegen.emit import Emitter
@@ -97,8 +97,9 @@ def product(factors: tuple[Term, ...], definitions: Definitions) -> Product | No
 
 def condition(found: Centred, share: Term | None, definitions: Definitions) -> list[Term]:
     """The factors of what a result is off in proportion to: the share, and the mean distance from x."""
-    distance = fn("abs", sub(found.x, found.inner))
-    spread = over("sum", mul(_weight(found, share, definitions), distance), found.letter)
+    letter = fresh(found.letter, found.x.letters)  # the mean's own may be the name of one of x's
+    inner, weight = (substitute(t, {found.letter: letter}) for t in (found.inner, _weight(found, share, definitions)))
+    spread = over("sum", mul(weight, fn("abs", sub(found.x, inner))), letter)
     return [spread] if share is None else [share, spread]
 
 
