@@ -14,7 +14,7 @@ import pytest
 from test_codegen import EVERYTHING, draw
 from test_codegen_js import assert_same, every_quantity
 
-from derive.codegen import CodegenError, Quantity, quantity, reverse_mode
+from derive.codegen import CodegenError, Quantity, quantity, reverse_mode, source
 from derive.codegen.backends import BACKENDS
 from derive.codegen.dialect import Dialect
 from derive.codegen.jax_dialect import JAX
@@ -154,9 +154,16 @@ def test_what_has_no_code_is_refused_by_name(dialect_alone: Dialect) -> None:
         quantity(theory, "f").source(dialect_alone)
 
 
-def test_sources_are_formatted(tmp_path: Path) -> None:
+def test_sources_are_formatted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is printed is as a formatter leaves it, tables of coefficients excepted."""
-    quantities = [quantity(theory, name) for theory in map(load, catalogue()) for name in theory.definitions]
+    for stated in ("accuracy", "stated_bounds"):  # text of a docstring, which takes longer than all else
+        monkeypatch.setattr(source, stated, lambda *_, **__: [])
+    numbers = loads(
+        '"""T."""\nn: axis\nx: real\nX: real[n, n]\nf = exp(-(x/2)**2)*-x**2/sqrt(2*pi)*(2/sqrt(pi))\n'
+        "P[i, j] = where(j <= i, exp(X[i, j])/sum(exp(X[i, k]) for k in n if k <= i), 0)\n"
+    )
+    quantities = [quantity(numbers, "f"), reverse_mode(numbers, "f", "x"), reverse_mode(numbers, "P", "X")]
+    quantities += [q for name in catalogue() for q in every_quantity(load(name))]
     for place, q in enumerate([*quantities, quantity(load("attention"), "O, dQ, dK, dV")]):
         for name in ("numpy", "torch", "jax"):
             with contextlib.suppress(CodegenError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from derive.codegen.value import ATOM, MUL, POWER, UNARY, Value, aligned, union
+from derive.codegen.value import ATOM, MUL, UNARY, Value, aligned, union
 from derive.term import TRUE, Term
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def summed_product(emitter: Emitter, term: Term) -> Value:
     result = ops.product(emitter, [*(emitter.value(t) for t in outer), result]) if outer else result
     for t in below:
         result = _quotient(emitter, result, emitter.value(t))
-    return Value(f"-{result.at(POWER)}", result.letters, UNARY, result.kind) if factors.negative else result
+    return Value(f"-{result.at(ATOM)}", result.letters, UNARY, result.kind) if factors.negative else result
 
 
 def _reciprocal(emitter: Emitter, term: Term) -> Value:

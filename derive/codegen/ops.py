@@ -109,7 +109,8 @@ def _joined(emitter: Emitter, values: list[Value]) -> tuple[list[Value], tuple[T
     letters = union(values, emitter.rank)
     kind = "number" if all(v.kind == "number" for v in values) else "array"
     emitter.spans.add(letters)
-    return emitter.fitted([aligned(emitter.alone(v), letters) for v in values]), letters, kind
+    width = NARROW if kind == "number" and emitter.dialect.alone != "{0}" else WIDTH  # there each becomes much longer
+    return emitter.fitted([aligned(emitter.alone(v), letters) for v in values], width), letters, kind
 
 
 def _spread_so_far(values: list[Value]) -> list[bool]:
@@ -129,7 +130,7 @@ def _add(emitter: Emitter, term: Term) -> Value:
     values, letters, kind = _joined(emitter, values)
     whole = values[0]
     if signs[0] == "-":
-        whole = Value(f"-{whole.at(POWER)}", letters, UNARY, kind, f"np.negative({whole.text}")
+        whole = Value(f"-{whole.at(ATOM)}", letters, UNARY, kind, f"np.negative({whole.text}")
     for sign, value, spans in zip(signs[1:], values[1:], spread, strict=False):
         whole = emitter.alone(whole) if spans else whole
         into = f"np.{'add' if sign == '+' else 'subtract'}({whole.text}, {value.text}"
@@ -139,7 +140,7 @@ def _add(emitter: Emitter, term: Term) -> Value:
 
 def _neg(emitter: Emitter, term: Term) -> Value:
     value = emitter.value(term.args[0])
-    return Value(f"-{value.at(POWER)}", value.letters, UNARY, value.kind)
+    return Value(f"-{value.at(ATOM)}", value.letters, UNARY, value.kind)
 
 
 def _mul(emitter: Emitter, term: Term) -> Value:
@@ -258,7 +259,7 @@ def _joined_by(symbol: str) -> Row:
     def row(emitter: Emitter, term: Term) -> Value:
         values = [emitter.value(a) for a in term.args]
         letters = union(values, emitter.rank)
-        text = f" {symbol} ".join(aligned(v, letters).at(ATOM) for v in values)
+        text = f" {symbol} ".join(v.at(ATOM) for v in emitter.fitted([aligned(v, letters) for v in values]))
         return Value(text, letters, COMPARE, "truth")
 
     return row
