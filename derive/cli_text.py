@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from derive.engine.verdict import ClaimResult, TheoremResult, TheoryResult
     from derive.kernel.certificate import Replay
     from derive.language.theory import Theory
-    from derive.report.counterexample import Counterexample
+    from derive.report.counterexample import Counterexample, Value
     from derive.report.document import ClaimView
     from derive.report.entry import Entry
     from derive.report.lines import Reference, Summand
@@ -134,8 +134,13 @@ def _claim(claim: ClaimResult, view: ClaimView, several: bool) -> list[str]:
     return lines
 
 
+def _value(value: Value) -> str:
+    """A value of a counterexample; an array as a list."""
+    return f"[{', '.join(map(_value, value))}]" if isinstance(value, tuple) else str(value)
+
+
 def _counterexample(point: Counterexample) -> list[str]:
-    lines = [f"counterexample: {', '.join(f'{name} = {value}' for name, value in point.point)}"]
+    lines = [f"counterexample: {', '.join(f'{name} = {_value(value)}' for name, value in point.point)}"]
     for side, name in zip(point.sides, ("left", "right"), strict=False):
         filled = f"{_text(side.filled)} = " if side.filled is not None else ""
         lines.append(f"  {name:<10} {filled}{side.value}")
