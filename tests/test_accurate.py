@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from derive.codegen import Compiled, Quantity, compile_quantity, quantity, reverse_mode
-from derive.codegen.accurate import STEADY, free_rows, rounded_rows, rows
 from derive.codegen.forms import FORMS, ROUNDED, form_of
 from derive.codegen.prepare import prepared
+from derive.codegen.rows import STEADY, free_rows, rounded_rows, rows
 from derive.codegen.scalar import SCALARS, TEXTS
 from derive.codegen.stable import stabilised
 from derive.engine.prove import prove
@@ -306,6 +306,40 @@ def test_doubled_numbers_are_what_they_say(wide: type) -> None:
         np.testing.assert_allclose(np.longdouble(found[0]) + found[1], expected, rtol=1e-17)
 
 
+SPREADS = loads(
+    '"""T."""\nfrom softmax import n, z, s, Z\nT: positive\nc: real\np[i] = exp(z[i]/T)/sum(exp(z[k]/T) for k in n)\n'
+    "trace = 1 - sum(s[i]**2 for i in n)\nless = sum(s[i]**2 for i in n) - 1\n"
+    "entropy = log(Z) - sum(s[i]*z[i] for i in n)\nnegative = sum(z[k]*s[k] for k in n) - log(Z)\n"
+    "warm = log(sum(exp(z[k]/T) for k in n)) - sum(p[k]*z[k] for k in n)/T\nplain = -sum(s[k]*log(s[k]) for k in n)\n"
+    "other = log(Z) - sum(p[k]*z[k] for k in n)\nfree = T*log(Z)\nsquares = 2 - sum(s[i]**2 for i in n)\n"
+)
+
+
+@pytest.mark.parametrize("name", ["trace", "less", "entropy", "negative", "warm", "plain"])
+def test_spreads_keep_their_digits_at_a_confident_maximum(name: str) -> None:
+    q = quantity(SPREADS, name)
+    code, shifted = q.compile(brief=True), q.compile("shifted", brief=True)
+    found: dict[Compiled, list[float]] = {code: [], shifted: []}
+    for family, draw in SCORES.items():
+        for seed in range(0 if family in ("masked", "spread 1000") else 3):
+            z = draw(np.random.default_rng(seed))
+            arrays = {"z": z, "T": np.array(0.7)} if name == "warm" else {"z": z}
+            inputs = Inputs("drawn", seed, {"n": len(z)}, {}, arrays)
+            (true,) = truths(q.term, q.context, inputs, (), [()], FORMATS["float64"])
+            for which, off in found.items():
+                off.append(true.error(float(which(**arrays))) if true and true.value else 0)
+    assert max(found[code]) <= 3.5
+    assert max(found[shifted]) > 1e10
+
+
+def test_spreads_of_other_sums_are_left_alone() -> None:
+    """Weights of one softmax with the sum of another, another number than 1, and a factor that is no entry."""
+    applied = {n: {r.name for r in quantity(SPREADS, n).compile(brief=True).rewrites} for n in SPREADS.definitions}
+    assert "squares" in applied["trace"] and "entropy" in applied["warm"] and "absent" in applied["plain"]
+    for name in ("other", "free", "squares"):
+        assert applied[name].isdisjoint({"squares", "entropy", "absent"})
+
+
 # -- conventions -------------------------------------------------------------------------------------------------------
 
 
@@ -315,6 +349,19 @@ def test_masked_scores_give_exact_zeros() -> None:
     assert s[1] == s[3] == 0 and s.sum() == pytest.approx(1)
     np.testing.assert_array_equal(quantity(LOGS, "log_softmax").compile()(z)[[1, 3]], -np.inf)
     np.testing.assert_array_equal(quantity(CROSS, "gradient").compile()(z, [1.0, 0, 0, 0])[[1, 3]], 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_labels_of_zero_at_masked_scores_do_not_count(dtype: type) -> None:
+    """0 times the logarithm of 0 is 0; another label there costs infinity; nothing hides what is no number."""
+    loss, entropy = quantity(CROSS, "loss").compile(), quantity(SPREADS, "plain").compile()
+    z, y = np.array([1.0, -np.inf, 2.0, -np.inf], dtype), np.array([0.25, 0, 0.75, 0], dtype)
+    assert loss(z, y) == loss(z[[0, 2]], y[[0, 2]])
+    assert entropy(z) == pytest.approx(entropy(z[[0, 2]]))
+    batch = loss(np.array([z, z, [np.nan, 0, 0, 0]], dtype), np.array([y, [0, 1, 0, 0], y], dtype))
+    assert batch[0] == loss(z, y) and batch[1] == np.inf and np.isnan(batch[2])
+    with np.errstate(all="ignore"):
+        assert np.isnan(quantity(CROSS, "loss").compile("shifted")(z, y))
 
 
 @pytest.mark.parametrize("row", [[-np.inf, -np.inf], [np.inf, 0.0], [np.nan, 0.0]])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from derive.codegen import doubled
 from derive.codegen.accurate import at_place
-from derive.codegen.differences import scaled_difference
+from derive.codegen.differences import present, scaled_difference
 from derive.codegen.value import CodegenError
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Rejected
@@ -35,8 +35,6 @@ from derive.term import (
     num,
     over,
     power,
-    rebuild,
-    rename_bound,
     substitute,
     where,
 )
@@ -449,8 +447,7 @@ def _prod(a: Analysis, term: Term) -> Bound:
         _sure(a, term.args[1])
     if not found.own or found.count.along or len(term.bound) != 1:
         raise NoBound(f"no bound is stated for this product: {to_text(term)}")
-    axis = term.bound[0].value[1]
-    return a.relative(term, Count(found.count.fixed, ((axis, found.count.fixed + 1),)))
+    return a.relative(term, Count(found.count.fixed, ((term.bound[0].value[1], found.count.fixed + 1),)))
 
 
 def _extreme(a: Analysis, term: Term) -> Bound:
@@ -459,8 +456,7 @@ def _extreme(a: Analysis, term: Term) -> Bound:
         _sure(a, term.args[1])
     if found.exact:
         return a.relative(term, NONE)
-    inner = rename_bound(rebuild(term, (found.size, term.args[1])), ())
-    return Bound(found.count, over("max", inner.args[0], *inner.bound, where=inner.args[1]), False)
+    return Bound(found.count, over("max", found.size, *term.bound, where=term.args[1]), False)
 
 
 def _argmax(a: Analysis, term: Term) -> Bound:
@@ -470,6 +466,8 @@ def _argmax(a: Analysis, term: Term) -> Bound:
 
 
 def _where(a: Analysis, term: Term) -> Bound:
+    if present(term):  # the same number in either case, where it is one
+        return a.bound(term.args[2])
     _sure(a, term.args[0])
     then, other = (a.bound(t) for t in term.args[1:])
     count = then.count.most(other.count)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from derive.kernel.context import Definition
-from derive.term import Term, alike, div, mul, sub, substitute
+from derive.term import ZERO, Term, alike, div, mul, sub, substitute
 
 Definitions = Mapping[str, Definition]
 
@@ -56,6 +56,15 @@ def exact_difference(term: Term, definitions: Definitions) -> tuple[Term, Term] 
 def _small(term: Term, definitions: Definitions) -> bool:
     """Whether it is a number of the formula or a count, so that the difference is not worth a correction."""
     return opened(term, definitions).op in ("num", "size", "index", "delta", "argmax")
+
+
+def present(term: Term) -> tuple[Term, Term] | None:
+    """y and x where the term is 0 at y = 0 and y*x elsewhere."""
+    if term.op != "where" or term.args[1] is not ZERO or term.args[2].op != "mul" or len(term.args[2].args) < 2:
+        return None
+    test, (*factors, x) = term.args[0], term.args[2].args
+    y = mul(*factors) if len(factors) > 1 else factors[0]
+    return (y, x) if test.op == "cmp" and test.value == "==" and test.args == (y, ZERO) else None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 x - sum(s*x), a number less its weighted mean, is small where the weights gather on it; what the exponentials, their
 sum and the mean were rounded by does not get smaller with it. So the exponentials and the differences to a centre c are
 made with about twice the digits, their sums of products too, and s*(x - mean) is rounded where it is put together. The
-formula is that of the row `centred` of `accurate`: this is another way to compute it.
+formula is that of the row `centred` of `averages`: this is another way to compute it.
 """
 
 from __future__ import annotations

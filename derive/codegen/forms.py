@@ -1,6 +1,6 @@
 """The forms that code is written in, from what is written to the one that keeps most digits.
 
-Every form is the quantity with rows of `stable` and `accurate` applied; `corrected` ones also put the rounding of an
+Every form is the quantity with `rows` applied; `corrected` ones also put the rounding of an
 exponent x - m back, which is no other formula but another way to compute it.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from derive.codegen.accurate import BY_MEAN, STEADY, free_rows, rounded_rows, rows
+from derive.codegen.rows import BY_MEAN, STEADY, free_rows, rounded_rows, rows
 from derive.codegen.stable import REWRITES, Rewrite
 
 

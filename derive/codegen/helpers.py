@@ -128,6 +128,13 @@ def _exp_difference(x, y, out=None):
     d += e
     return d
 ''',
+    "_dot_of_present": '''
+def _dot_of_present(x, y):
+    """The sum of x*y along the last axis; beside a 0 in x an infinite y does not count."""
+    total = np.asarray(np.vecdot(x, y))
+    lost = np.isnan(total)
+    return np.where(lost, np.vecdot(x, np.where(x == 0, 0, y)), total) if np.any(lost) else total
+''',
     "_difference": '''
 def _difference(x, y):
     """x - y and what it was rounded by, which is 0 for infinite numbers."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from derive.codegen import doubled
 from derive.codegen.contract import factors_of, summed_product
 from derive.codegen.dialect import Function
-from derive.codegen.differences import scaled_difference
+from derive.codegen.differences import present, scaled_difference
 from derive.codegen.value import ADD, ATOM, COMPARE, MUL, POWER, UNARY, CodegenError, Value, aligned, transposed, union
 from derive.term import TRUE, Term, fn, rename_bound
 
@@ -313,14 +313,20 @@ def _sum(emitter: Emitter, term: Term) -> Value:
 def _dot(emitter: Emitter, term: Term) -> Value | None:
     """A sum of products over the last axis of all factors, as one call that keeps no product; else None."""
     body, condition = term.args
-    if not emitter.dialect.dot or body.op != "mul" or condition is not TRUE or len(term.bound) != 1:
+    counted = present(body)
+    factors = counted or (body.args if body.op == "mul" else ())
+    if not emitter.dialect.dot or not factors or condition is not TRUE or len(term.bound) != 1:
         return None
-    *first, last = [emitter.value(a) for a in body.args]
+    *first, last = [emitter.value(a) for a in factors]
     left = product(emitter, first) if len(first) > 1 else first[0]
     if left.kind != "array" or last.kind != "array" or left.letters != last.letters or term.bound != left.letters[-1:]:
         return None
     left, last = emitter.fitted([emitter.alone(left), emitter.alone(last)])
-    return emitter.kept(Value(emitter.written("dot", left.text, last.text), left.letters[:-1]))
+    text = emitter.written("dot", left.text, last.text)
+    if counted:
+        emitter.guard()
+        text = f"{emitter.helper('_dot_of_present')}({left.text}, {last.text})"
+    return emitter.kept(Value(text, left.letters[:-1]))
 
 
 def _prod(emitter: Emitter, term: Term) -> Value:
