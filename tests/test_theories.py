@@ -80,7 +80,8 @@ THEOREMS = {
     """,
     "stable_forms": """
         largest_apart ratio any_shift remainder_at_any_shift centred_at_any_shift log_of_sum log_of_ratio
-        difference_from_log_of_sum quotient others one_less_an_output remainder masked centred mean_less two_passes
+        difference_from_log_of_sum quotient others one_less_an_output remainder masked absent one_less_squares
+        log_of_sum_less_mean centred mean_less two_passes
         logistic
         soft_plus near_one
     """,
