@@ -354,8 +354,11 @@ def _fn(a: Analysis, term: Term) -> Bound:
             return a.relative(term, NONE)
         return Bound(parts[0].count.most(parts[1].count), add(*(p.size for p in parts)), False)
     gap = scaled_difference(x, a.plan.context.definitions) if name == "exp" and a.corrected else None
+    exact = 1 + FUNCTIONS[name] * (NARROW_FUNCTIONS if a.narrow else 1)
     if gap and (gap.factor is None or not a.narrow and a.bound(gap.factor).exact):
-        return a.relative(term, Count(1 + FUNCTIONS[name] * (NARROW_FUNCTIONS if a.narrow else 1)))
+        return a.relative(term, Count(exact))
+    if gap and gap.factor and (factor := a.bound(gap.factor)).own:  # whatever is subtracted, it is exact
+        return Bound(factor.count + exact + 1, mul(term, add(ONE, fn("abs", x))), False)
     found, own = a.bound(x), Count(FUNCTIONS[name] * (NARROW_FUNCTIONS if a.narrow else 1))
     if found.exact:
         return a.relative(term, own)

@@ -148,6 +148,10 @@ def _parts(emitter: Emitter, found: Centred) -> _Parts | None:
         return None
     with emitter.roughly():
         centre = emitter.named(emitter.value(found.centre), "centre")
+    averaged = emitter.value(found.inner)
+    rest = tuple(k for k in union([averaged, centre], emitter.rank) if k is not found.letter)
+    both = (aligned(v, (*rest, found.letter)) for v in (centre, averaged))
+    centre = replace(_once(emitter, "centre", "_within", *both), letters=rest)
     gap, inner = (
         _once(emitter, "gap", "_doubled_difference", emitter.value(x), centre) for x in (found.x, found.inner)
     )

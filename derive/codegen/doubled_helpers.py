@@ -21,6 +21,11 @@ def _doubled(x, rest):
     tail += rest
     return both
 ''',
+    "_within": '''
+def _within(c, x):
+    """c between the least and the largest number along the last axis: that number itself where all are the same."""
+    return np.clip(c[..., 0], np.min(x, axis=-1), np.max(x, axis=-1))
+''',
     "_doubled_difference": '''
 def _doubled_difference(x, y):
     """x - y, exactly, as two numbers along a first axis."""
