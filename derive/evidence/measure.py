@@ -24,6 +24,7 @@ from derive.language.printer import to_text
 from derive.language.theory import Theory
 
 MAX_COMPONENTS = 256  # of one result that are compared; more are sampled
+FEWER = 64  # in the dtypes after the first: where they are computed in float64, all that differs is one rounding
 OPINION_SIZE = 32  # mpmath takes one component at a time, and loops over all it rests on
 MAX_ENTRIES = 100_000  # of a result: larger ones take too long to enclose
 BY_HAND = ("naive", "shifted")
@@ -130,7 +131,8 @@ def measure_quantity(q: Quantity, dtypes: Sequence[str] = ("float64", "float32")
     undefined = opinions = 0
     for dtype in dtypes:
         form = FORMATS[dtype]
-        cases = [_Case(q, inputs, form, seed) for inputs in inputs_of(q, variants, form, seed)]
+        most = MAX_COMPONENTS if dtype == dtypes[0] else FEWER
+        cases = [_Case(q, inputs, form, seed, most) for inputs in inputs_of(q, variants, form, seed)]
         undefined += sum(r is None for c in cases for r in c.true)
         opinions += _second_opinions(q, cases, OPINIONS) if dtype == dtypes[0] else 0
         for family in dict.fromkeys(c.inputs.family for c in cases):
@@ -172,11 +174,11 @@ def inputs_of(q: Quantity, variants: Mapping[str, Compiled | Peer], form: Format
 class _Case:
     """One input with the references of the components that are compared."""
 
-    def __init__(self, q: Quantity, inputs: Inputs, form: Format, seed: int):
+    def __init__(self, q: Quantity, inputs: Inputs, form: Format, seed: int, most: int):
         self.inputs = inputs
         every = list(product(*(range(inputs.sizes[k.value[1]]) for k in q.letters)))
-        if len(every) > MAX_COMPONENTS:
-            every = sorted(Random(seed).sample(every, MAX_COMPONENTS))
+        if len(every) > most:
+            every = sorted(Random(seed).sample(every, most))
         self.places: list[tuple[int, ...]] = every
         self.true: list[Known | None] = truths(q.term, plain(q.context), inputs, q.letters, every, form)
 
