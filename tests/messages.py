@@ -21,7 +21,7 @@ Values = dict[str, list[ast.expr]]  # what names are given
 # Exceptions whose text may stand in a report, by the folder or module that raises them.
 RAISED = {
     "term": ("Rejected",),
-    "kernel": ("Rejected", "NoValue", "TooLarge", "Undefined"),
+    "kernel": ("Rejected", "NoValue", "TooLarge", "Undefined", "Vanishes"),
     "engine": ("Rejected",),
     "evidence": ("NotDefined",),
     "sympy_bridge": ("Unsupported",),
