@@ -57,7 +57,7 @@ def test_wheel_holds_package_catalogue_and_templates_alone(built: dict[str, Path
     assert theories == {f"derive/theories/{p.name}" for p in (ROOT / "derive" / "theories").iterdir()}
     vendored = r"README\.md|katex/(LICENSE|katex\.min\.(js|css)|fonts/KaTeX_[\w-]+\.woff2)|letters/KaTeX_[\w-]+\.woff2"
     templates = rf"derive/_templates/([\w.]+\.(j2|css|js)|vendor/({vendored}))"
-    own = r"derive/[\w/]+\.(py|derive|((figures|messages\.zh)\.)?toml)|derive/_coq/(\w+\.v|record\.json)"
+    own = r"derive/[\w/]+\.(py|derive|((figures|zh)\.)?toml)|derive/_coq/(\w+\.v|record\.json)"
     allowed = re.compile(rf"{own}|{templates}|derive_engine-[\d.]+\.dist-info/.*")
     assert [n for n in names if not allowed.fullmatch(n)] == []
 
