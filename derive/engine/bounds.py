@@ -62,6 +62,12 @@ def row(rule: str, strict: bool, left: Term, right: Term, values: tuple[Term, ..
     return Line(cmp(">" if strict else ">=", left, right), name, values, (), (), tuple(letters))
 
 
+def extremum(whole: Term, entry: Term, letters: tuple[Term, ...], places: tuple[Term, ...], guard: Term = TRUE) -> Line:
+    """A maximum is at least its entry at the places, and a minimum at most."""
+    condition = cmp(">=", entry, whole) if whole.op == "min" else cmp(">=", whole, entry)
+    return Line(condition, "extremum", (whole, *places), (), (), (*letters, *places), guard)
+
+
 def at(letters: Iterable[Term]) -> tuple[tuple[Term, Term], ...]:
     return tuple((k, k) for k in letters)
 
@@ -136,7 +142,7 @@ def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
         place = search.letter(t.bound[0].value[1])
         whole = over("max", a.args[0], *a.bound, where=a.args[1])
         value, filter_ = (substitute(x, {a.bound[0]: place}) for x in a.args)
-        yield Line(cmp(">=", whole, value), "extremum", (whole, place), (), (), (*letters, place), filter_)
+        yield extremum(whole, value, letters, (place,), filter_)
     elif t.op == "sum" and t.args[1] is TRUE and top and not sign(here, t.args[0]) & NEG:
         yield from _entries(search, here, t)
         series = telescope.line(search.ground, t) if t.letters <= search.board.fixed else None
@@ -187,12 +193,13 @@ def _squares(search: Search, t: Term) -> Iterator[Line]:
     mapping, letters = general(search, t)
     whole = substitute(t, mapping)
     places = {k: search.letter(k.value[1]) for k in t.bound}
-    value, letters = substitute(whole.args[0], places), (*letters, *places.values())
-    number = search.add(Line(cmp(">=", whole, value), "extremum", (whole, *places.values()), (), (), letters))
+    value = substitute(whole.args[0], places)
+    line = extremum(whole, value, letters, tuple(places.values()))
+    number = search.add(line)
     if number is not None:
         condition = cmp(">=", power(whole, TWO), power(value, TWO))
-        cites = (Cite(number, at(letters)), None, None)
-        yield Line(condition, "power_increasing", (whole, value, TWO), (), cites, letters)
+        cites = (Cite(number, at(line.letters)), None, None)
+        yield Line(condition, "power_increasing", (whole, value, TWO), (), cites, line.letters)
 
 
 def _least(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
@@ -204,7 +211,7 @@ def _least(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
                 mapping, letters = general(search, over("sum", a, k))
                 place, value = search.letter(k.value[1]), substitute(a, mapping)
                 least, entry = over("min", value, k), substitute(value, {k: place})
-                yield Line(cmp(">=", entry, least), "extremum", (least, place), (), (), (*letters, place))
+                yield extremum(least, entry, letters, (place,))
 
 
 def _switched(search: Search, here: Normal, u: Term) -> Iterator[Line]:

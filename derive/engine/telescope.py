@@ -100,13 +100,13 @@ def parted(ground: Ground, gap: Poly, side: Term) -> Iterator[tuple[tuple[int, .
     1/(k (k + 1)) is 1/k - 1/(k + 1), but no normal form takes it apart.
     """
     nf, letter = ground.full, next(pool(names_of(ground)))
+    table = {s.atom: nf.term(s.factor) for s in sums(nf, gap)}
     for use, gone in guesses(ground, gap):
         use = spoken(use, letter)
         ((k, _),), value = use.letters, use.value
         assert value is not None and use.multiplier is not None
         for path, t in places(side):
             if t.op == "sum" and len(t.bound) == 1 and nf.poly(t).keys() == {frozenset({(a, 1)}) for a in gone}:
-                table = {s.atom: nf.term(s.factor) for s in sums(nf, gap)}
                 shares = {div(num(c), table[a]) for m, c in nf.poly(t).items() for a, _ in m}
                 scale, *others = {nf.canonical(mul(share, use.multiplier)) for share in shares}
                 if others:
