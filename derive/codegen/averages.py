@@ -14,6 +14,7 @@ from derive.codegen.stable import Inner
 from derive.term import (
     ONE,
     TRUE,
+    TWO,
     ZERO,
     Term,
     add,
@@ -109,7 +110,7 @@ def variance(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
     if term.op != "add" or len(term.args) != 2 or term.args[1].op != "neg":
         return None
     square, mean = opened(term.args[0], definitions), term.args[1].args[0]
-    if mean.op != "pow" or mean.args[1].op != "num" or mean.args[1].value != 2:
+    if not _is_square(mean):
         return None
     mean = opened(mean.args[0], definitions)
     total, of_squares = (t.args[0] if t.op == "div" else t for t in (mean, square))
@@ -137,11 +138,15 @@ def variance(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
         if len(rest) != 1:
             return None
         squared, weights = rest[0], [inner(s)]
-    if squared.op != "pow" or squared.args[0] is not x or squared.args[1].op != "num" or squared.args[1].value != 2:
+    if not _is_square(squared) or squared.args[0] is not x:
         return None
     body = (sub(inner(x), inner(mean)), squared.args[1])
     spread = over("sum", mul(*weights, power(*body)) if weights else power(*body), *total.bound)
     return div(spread, mean.args[1]) if mean.op == "div" else spread
+
+
+def _is_square(term: Term) -> bool:
+    return term.op == "pow" and term.args[1] is TWO
 
 
 def squares(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
@@ -154,7 +159,7 @@ def squares(term: Term, definitions: Definitions, inner: Inner) -> Term | None:
         if (one is not ONE if minus else one is not neg(ONE)) or total.op != "sum" or total.args[1] is not TRUE:
             continue
         body = total.args[0]
-        if body.op != "pow" or body.args[1].op != "num" or body.args[1].value != 2 or len(total.bound) != 1:
+        if not _is_square(body) or len(total.bound) != 1:
             continue
         entry = weight(body.args[0], definitions, inner)
         if entry and entry.place is total.bound[0] and entry.place not in entry.apart.rest.letters:
