@@ -36,10 +36,10 @@ from derive.term import (
 )
 
 TOKEN = re.compile(
-    r"\\(?:text|mathrm|mathbf|mathbb)\{(?:[^{}\\]|\\_)*\}|\\(?:begin|end)\{\w+\}(?:\[t\])?"
+    r"\\(?:text|mathrm|mathbf|mathbb)\{(?:[^{}\\]|\\_)*\}|\\(?:begin|end)\{\w+\}|\{\}"
     r"|\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[A-Za-z]|\S"
 )
-SKIPPED = {r"\quad", r"\,", r"\!"}
+SKIPPED = {r"\quad", r"\,", r"\!", "{}"}
 RELATIONS = {"=": "==", r"\neq": "!=", "<": "<", r"\leq": "<=", ">": ">", r"\geq": ">="}
 FUNCTIONS = {
     **{f"\\{name}": name for name in ("log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "max", "min")},
@@ -64,7 +64,7 @@ def tokens(text: str) -> list[str]:
     nested: list[str] = []
     for token in TOKEN.findall(text):
         if token.startswith(r"\begin"):
-            nested.append(token.split("[")[0])
+            nested.append(token)
         if token.startswith(r"\end"):
             nested.pop()
         scaffold = token.startswith((r"\begin{aligned}", r"\end{aligned}"))

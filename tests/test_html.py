@@ -294,6 +294,20 @@ def test_what_the_grammar_of_formulas_accepts_katex_reads(text: str) -> None:
     assert katex.rendered(list(page.texts))
 
 
+@needs_engine
+def test_lines_beside_a_relation_are_set_by_what_katex_knows(checked: Checked) -> None:
+    shown = document(checked("saturation"))
+    printer = Printer(shown.notation)
+    steps = [s for t in shown.theorems for c in t.claims for s in c.steps]
+    texts = {printer.display(step.after, "==", 12) for step in steps}
+    hung = [text for text in texts if text.startswith(r"\begin{aligned} = {} & ")]
+    assert hung
+    for laid_out in katex.rendered([(text, True) for text in hung]) or ():
+        shown_signs = re.sub(r"<[^>]*>", "", laid_out.mathml)
+        assert shown_signs.startswith("=")
+        assert "[t]" not in shown_signs  # the place of the lines, which KaTeX takes for mathematics
+
+
 def test_fonts_are_those_that_are_used() -> None:
     plain, black = katex.fonts(frozenset()), katex.fonts(frozenset({"mathbb"}))
     assert "KaTeX_AMS" in black

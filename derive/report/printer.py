@@ -44,6 +44,7 @@ from derive.report.typeset import (
     fenced,
     fraction,
     grid,
+    hung,
     lines,
     root,
     run,
@@ -104,8 +105,8 @@ class Printer:
         """The term as a displayed formula, on as many lines as it needs; after a relation sign where one is given."""
         if relation is None:
             return self.dialect.write(self.box(term, room).math)
-        hung = _hung(at_least(self.box(term, room - 2.0), SUM))
-        return self.dialect.write(run(sign(RELATIONS[relation]), hung.math))
+        body = at_least(self.box(term, room - 2.0), SUM)
+        return self.dialect.write(hung(sign(RELATIONS[relation]), body.math))
 
     def letters(self, letters: Iterable[Term]) -> str:
         """Letters in a row, with their axes where those need saying."""
@@ -377,7 +378,7 @@ class Printer:
             return flat
         if left.width <= room / 3:
             right = at_least(self.box(term.args[1], room - left.width - 1.6), SUM)
-            return row([left, Box(mark, 1.4), _hung(right)], RELATION)
+            return replace(row([left, Box(mark, 1.4), right], RELATION), math=hung(run(left.math, mark), right.math))
         left = at_least(self.box(term.args[0], room), SUM)
         right = at_least(self.box(term.args[1], room - 3.5), SUM)
         both = lines(left.math, run(sign(r"\quad"), mark, right.math))
@@ -449,11 +450,6 @@ def _glue(before: Box, after: Box) -> tuple[str, Box, float]:
     if after.first == "digit" or (before.last == "digit" and after.first == "digit"):
         return r"\cdot", after, 0.8
     return (r"\," if "word" in (before.last, after.first) else ""), after, 0.3
-
-
-def _hung(box: Box) -> Box:
-    """The lines of the box set so that the first one stands beside what comes before them."""
-    return replace(box, math=lines(*box.math.parts, hung=True)) if box.math.kind == "lines" else box
 
 
 ROWS: dict[str, Callable[[Printer, Term, float, bool], Box]] = {

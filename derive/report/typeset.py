@@ -82,9 +82,14 @@ def fenced(inner: Math, left: str, right: str) -> Math:
     return Math("fence", (inner,), f"{left} {right}")
 
 
-def lines(*parts: Math, hung: bool = False) -> Math:
-    """Lines below each other; `hung` says that the first one stands beside what comes before them."""
-    return Math("hung" if hung else "lines", parts)
+def lines(*parts: Math) -> Math:
+    """Lines below each other."""
+    return Math("lines", parts)
+
+
+def hung(head: Math, body: Math) -> Math:
+    """What comes before the body, beside its first line where it has several."""
+    return Math("hung", (head, *body.parts)) if body.kind == "lines" else run(head, body)
 
 
 def grid(name: str, rows: Sequence[Sequence[Math]]) -> Math:
@@ -95,8 +100,10 @@ def grid(name: str, rows: Sequence[Sequence[Math]]) -> Math:
 # -- LaTeX ------------------------------------------------------------------------------------------------------------
 
 
-def _aligned(parts: Sequence[str], place: str) -> str:
-    return rf"\begin{{aligned}}{place} & " + r" \\ & ".join(parts) + r" \end{aligned}"
+def _aligned(parts: Sequence[str], head: str = "") -> str:
+    """Lines that start below each other. An empty group has the sign at the end of the head keep its space."""
+    before = f"{head} {{}} " if head else ""
+    return rf"\begin{{aligned}} {before}& " + r" \\ & ".join(parts) + r" \end{aligned}"
 
 
 def _fence(parts: Sequence[str], value: str) -> str:
@@ -117,8 +124,8 @@ LATEX = Dialect(
         "root": lambda parts, _: rf"\sqrt{{{parts[0]}}}",
         "accent": lambda parts, name: rf"\{name}{{{parts[0]}}}",
         "fence": _fence,
-        "lines": lambda parts, _: _aligned(parts, ""),
-        "hung": lambda parts, _: _aligned(parts, "[t]"),
+        "lines": lambda parts, _: _aligned(parts),
+        "hung": lambda parts, _: _aligned(parts[1:], parts[0]),
         "cells": lambda parts, _: " & ".join(parts),
         "grid": lambda parts, name: rf"\begin{{{name}}} " + r" \\ ".join(parts) + rf" \end{{{name}}}",
     }

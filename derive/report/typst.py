@@ -115,7 +115,7 @@ TYPST = Dialect(
         "accent": lambda parts, name: _ACCENTS[name] % parts[0],
         "fence": _fence,
         "lines": lambda parts, _: f"rows({', '.join(_lines(parts))})",
-        "hung": lambda parts, _: "& " + " \\\n& ".join(_lines(parts)),
+        "hung": lambda parts, _: f"{parts[0]} & " + " \\\n& ".join(_lines(parts[1:])),
         "cells": lambda parts, name: (", " if name in _GRIDS else " & ").join(parts),
         "grid": _grid,
     }
