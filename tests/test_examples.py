@@ -13,7 +13,7 @@ from derive.kernel.examples import REWRITTEN, Example, NoValue, decide
 from derive.kernel.intervals import FUNCTIONS, Imprecise, Interval
 from derive.kernel.proof import Rejected
 from derive.language import loads
-from derive.term import fn, num
+from derive.term import cmp, delta, diff, fn, index, mul, num, over, var
 
 HEAD = """
 n: axis
@@ -317,3 +317,17 @@ def test_bounds_next_to_the_value_are_told_apart():
         assert not holds(given, f"s[0] < {below}")
         assert not holds(given, f"s[0] > {above}")
         assert not holds(given, f"s[0] == {near}")
+
+
+@pytest.mark.parametrize(("place", "value"), [(1, 1), (0, 1), (2, 0), (5, 0), (-1, 0)])
+def test_a_number_that_is_no_index_of_its_axis_is_refused(place, value):
+    """sum(delta(k, 5) x for k in n) is no x where n has two indices only, whatever a normal form makes of it."""
+    _, context = first_claim(["z == [1, 2]", "x == 3"], "x == 3")
+    k, x = index("k", "n"), var("x")
+    slope = diff(over("sum", mul(delta(k, num(place)), x), k), x)
+    if value:
+        assert decide(cmp("==", slope, num(value)), context).rules
+        return
+    for wrong in (0, 1):
+        with pytest.raises(Rejected):
+            decide(cmp("==", slope, num(wrong)), context)

@@ -903,3 +903,24 @@ def test_name_that_the_kernel_keeps_for_itself_is_refused() -> None:
     gap = make("limit", (sub(fn("log", p), fn("log", h)), p, ZERO), "+")
 
     assert refused_term(cmp("==", gap, ZERO), Step("limit_by_expansion", ZERO), where_=known).reason == "$h is no word"
+
+
+def test_what_holds_of_a_letter_of_the_claim_is_not_said_of_a_bound_one() -> None:
+    """0/z[i] says that z[i] is not 0; a line without i may bind it anew, for all places of the sum."""
+    nought = total(where(cmp("==", z(K), ZERO), ONE, ZERO), K)
+    same = total(where(cmp("==", z(I), ZERO), ONE, ZERO), I)
+    claim = cmp("==", add(div(ZERO, z(I)), nought), ZERO)
+    steps = Step("algebra", nought), Step("rename", same), Step("algebra", total(ZERO, I), (0,)), Step("algebra", ZERO)
+    found = refused_term(claim, *steps)
+
+    assert (found.step, "outside of its binder" in found.reason) == (3, True)
+
+
+@pytest.mark.parametrize("name", ["$0.0", "$1.0", "@0", "@1", "&1", "^j"])
+def test_letter_that_a_normal_form_binds_is_not_put_into_an_equation(name: str) -> None:
+    """sum(W[k, j] for k in n) is 1 for each j; the trace is no such sum."""
+    bound, place = over("sum", var("W", K, J), K), index(name, "n")
+    trace = cmp("==", total(var("W", K, K), K), ONE)
+    use = Use("hypothesis", 0, ((J, place),), ONE)
+
+    assert refused_term(trace, Step("algebra", ONE, uses=(use,)), where_=given(cmp("==", bound, ONE))).step == 1

@@ -222,8 +222,9 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
     for number, step in enumerate(proof.steps, 1):
         try:
             well_formed(step.after, context)
-            if not borrowed.isdisjoint(letters_in(step)):
-                raise Rejected("a letter that only a hypothesis restricts")
+            free = letters_in(step)
+            if not borrowed.isdisjoint(free) or any(k.value[0][0] == "$" for k in free):
+                raise Rejected("a letter that only a hypothesis restricts, or one that a normal form binds")
             conditions = check_step(ground, current, step, account)
         except Rejected as why:
             raise Rejected(why.reason, number) from None
@@ -321,7 +322,7 @@ class Place:
 def descend(ground: Ground, before: Term, step: Step) -> tuple[Normal, Term, Term, bool]:
     """The facts at the step's path, and what stands there before and after; the rest must not change."""
     here, old, new, local = ground.full, before, step.after, False
-    taken = before.letters | ground.full.guarded | ground.context.letters
+    taken = before.letters | ground.claim.letters | ground.full.guarded | ground.context.letters
     for position in step.path:
         if not 0 <= position < len(old.args):
             raise Rejected(f"there is no position {list(step.path)}")
@@ -330,7 +331,7 @@ def descend(ground: Ground, before: Term, step: Step) -> tuple[Normal, Term, Ter
             a is not b for p, (a, b) in enumerate(zip(old.args, new.args, strict=True)) if p != position
         ):
             raise Rejected("something changed outside of the step's position")
-        if not taken.isdisjoint(old.bound) or {k.value[0] for k in old.bound} & {k.value[0] for k in taken}:
+        if {k.value[0] for k in old.bound} & {k.value[0] for k in taken}:
             raise Rejected("a bound letter also stands outside of its binder")
         taken |= set(old.bound)
         inner: Normal | None = here

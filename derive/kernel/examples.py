@@ -18,7 +18,7 @@ from derive.kernel.intervals import FUNCTIONS, OPERATORS, Imprecise, Interval
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Rejected
 from derive.kernel.signs import KIND, NEG, POS, RELATION, ZERO, split
-from derive.kernel.wellformed import axes_of, well_formed
+from derive.kernel.wellformed import axes_of, subscript_axis, well_formed
 from derive.term import (
     CONDITIONS,
     NONLOCAL,
@@ -55,6 +55,8 @@ def decide(condition: Term, context: Context, tick: Callable[[], None] = lambda:
     own = {p for _, p in parts if pure_index(p, context) or not p.letters.isdisjoint(context.letters)}
     example, account = Example(context, tick), Account()
     account.hypotheses = example.fix([(number, p) for number, p in parts if p not in own])
+    for term in (condition, *(d.body for d in context.definitions.values())):
+        example.within(term)
     letters = condition.letters.union(
         *(p.letters if pure_index(p, context) else p.letters & context.letters for p in own)
     )
@@ -143,6 +145,16 @@ class Example:
             return self.truth(over("all", condition, *condition.letters))
         except NoValue:
             return None
+
+    def within(self, term: Term) -> None:
+        """Raise Rejected for an index by a number that its axis does not have: a normal form would not see it."""
+        for t in subterms(term):
+            axes = axes_of(t, self.context) if t.op in ("var", "def") else ()
+            if t.op == "delta":
+                axes = 2 * tuple(subscript_axis(a, self.context) for a in t.args if a.op != "num")
+            for a, axis in zip(t.args, axes, strict=False):
+                if a.op == "num" and a is not NOUGHT:
+                    self.whole(a, self.size(axis))
 
     # -- writing out -------------------------------------------------------------------------------------------------
 

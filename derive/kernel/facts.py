@@ -219,7 +219,7 @@ def told(self: Normal, fact: Fact) -> Iterator[Fact]:
     side = prod(c if (c := constant(number)) is not None else 0 for number in numbers)
     for p, (_, e, source, _) in enumerate(judged):
         power, rest = constant(e), [signs for q, (_, _, _, signs) in enumerate(judged) if q != p]
-        if power is not None and power.denominator == 1:
+        if power and power.denominator == 1:  # 0 to the power 0 is 1
             whole = power % 2 and side > 0 and all(signs == POS for signs in rest)
             yield Fact(source, fact.signs if whole else NEG | POS, fact.letters, fact.guards, fact.source)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from derive.kernel import moments
 from derive.kernel.poly import Mono, Poly
 from derive.kernel.signs import NEG, POS
-from derive.term import Term, make, subterms
+from derive.term import Term, make, subterms, var
 
 if TYPE_CHECKING:
     from derive.kernel.domain import Need
@@ -71,9 +71,16 @@ def moments_of(nf: Normal, term: Term, known: Need | None) -> Profile:
                 degree, who = degree_in(nf, mono, name, known is not None), name_or_entry(nf, mono, name, known)
                 if degree is None:
                     opaque.add(nf.term({mono: 1}))
-                elif who is not None:
+                elif who is not None and not (known and any(may_vanish(nf, o) for o in names_in(nf, mono) - {name})):
                     degrees[who] = max(degrees.get(who, 0), degree)
     return degrees, opaque
+
+
+def may_vanish(nf: Normal, name: str) -> bool:
+    """Whether an entry of the name may be 0 almost surely, so that a product with it tells nothing of the others."""
+    law = moments.law_of(nf, name)
+    assert law is not None
+    return not nf.certain(nf.term(moments.raw_moment(nf, law, var(name, *law.letters), 2)))
 
 
 def name_or_entry(nf: Normal, mono: Mono, name: str, known: Need | None) -> str | Term | None:
@@ -127,21 +134,27 @@ def lower(nf: Normal, rival: Mono, mono: Mono, name: str) -> bool:
 
 
 def degree_in(nf: Normal, mono: Mono, name: str, single: bool) -> int | None:
-    """The degree in the entries of a name, of which the largest counts if `single` or if they are known to differ.
+    """The degree in the entries of a name: if `single` in one of them at least, else where all may be one.
 
     None where the monomial is no polynomial in them.
     """
     total, alone = 0, {}
     for a, e in mono:
         if name in moments.random_names(nf, a):
-            inside = [degree_in(nf, m, name, False) for m in nf.poly(a.args[0])] if a.op == "sum" else [1]
+            # A sum over all subscripts reaches every entry; beside a fixed one, q[k, i] is never q[k, j].
+            here = {t for t in subterms(a) if t.op == "var" and t.value == name}
+            apart = single and not all(p.op == "index" and p not in a.letters for t in here for p in t.args)
+            inside = [degree_in(nf, m, name, apart) for m in nf.poly(a.args[0])] if a.op == "sum" else [1]
             if a.op not in ("var", "sum") or None in inside or not isinstance(e, int) or e < 0:
                 return None
-            if a.op == "var":
-                alone[a] = e
+            degree = max(d for d in inside if d is not None) * e
+            if a.op == "var" or apart:
+                alone[a] = degree
             else:
-                total += max(d for d in inside if d is not None) * e
-    return total + (max if single or _all_apart(nf, list(alone)) else sum)([0, *alone.values()])
+                total += degree
+    if single:
+        return max(total, *alone.values(), 0)
+    return total + (max if _all_apart(nf, list(alone)) else sum)([0, *alone.values()])
 
 
 def _all_apart(nf: Normal, entries: list[Term]) -> bool:

@@ -22,6 +22,7 @@ from derive.kernel.poly import UNIT, Poly, add_to, key, scaled, small
 from derive.kernel.poly import constant as value_of
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, add_signs, difference, sign
+from derive.kernel.wellformed import axes_of
 from derive.term import (
     CONDITIONS,
     NONLOCAL,
@@ -189,10 +190,9 @@ class Expansion:
         for i, j in pairs(term):
             apart = nf.under(cmp("!=", i, j))
             signs &= sign(nf, substitute(term, {i: j})) | (sign(apart, term) if apart else 0)
+        places = {p for t in subterms(term) if t.op == "var" for p in zip(t.args, axes_of(t, nf.context), strict=True)}
         for top in (t for t in subterms(term) if t.op == "argmax" and t.args[1] is TRUE and len(t.bound) == 1):
-            letters = {k for k in term.letters if k.value[1] == top.bound[0].value[1]}
-            fixed = {a for t in subterms(term) if t.op == "var" for a in t.args if a.op == "num"}
-            for k in letters | fixed:
+            for k in (k for k, axis in places if axis == top.bound[0].value[1] and k.letters <= term.letters):
                 signs &= self.below(poly, *(substitute(top.args[0], {top.bound[0]: t}) for t in (top, k)))
         return signs
 
