@@ -222,7 +222,7 @@ def reported(monkeypatch: pytest.MonkeyPatch, code: str) -> dict[str, str]:
             "refused", "Coq's tactics find no proof of step 1", "t_keyword_1", "small.v"
         ),
     }
-    monkeypatch.setattr(record, "_read", lambda: known)
+    monkeypatch.setattr(record, "_read", lambda: {digest: [said] for digest, said in known.items()})
 
     return {form: render(document(result, None, code), form) for form in ("md", "tex", "html")}
 
@@ -272,6 +272,16 @@ def test_every_claim_on_record_that_is_not_rechecked_has_a_reason() -> None:
     assert [e["theorem"] for e in open_ if not e["reason"]] == []
     english, chinese = ({e["reason"]: language(code).told(e["reason"]) for e in open_} for code in ("en", "zh"))
     assert [reason for reason in english if chinese[reason] == reason] == []
+
+
+def test_a_claim_that_several_theorems_make_is_named_by_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    own, other = (record.Said("re-checked", None, "t_claim_1", file) for file in ("own.v", "other.v"))
+    monkeypatch.setattr(record, "_read", lambda: {"digest": [own, other]})
+
+    assert record.said("digest", "own", "t_claim_1") is own
+    assert record.said("digest", "own", "t_claim_2") is other
+    assert record.said("digest") is other
+    assert record.said("another", "own", "t_claim_1") is None
 
 
 def test_the_committed_record_is_read_and_written_alike() -> None:

@@ -83,24 +83,27 @@ def _lines(parts: Mapping[str, Entries]) -> str:
 
 
 @lru_cache(maxsize=1)
-def _read() -> dict[str, Said]:
+def _read() -> dict[str, list[Said]]:
     try:
         data = json.loads(path().read_bytes())
     except (OSError, ValueError):
         return {}
-    found = {
-        e["digest"]: Said(e["result"], e.get("reason"), theorem(e["theorem"], e["claim"]), f"{name}.v")
-        for name, entries in data["theories"].items()
-        for e in entries
-    }
-    found |= {
-        e["digest"]: Said(e["result"], e.get("reason"), e["name"], f"{name}_rounding.v")
-        for name, entries in data.get("rounding", {}).items()
-        for e in entries
-    }
+    found: dict[str, list[Said]] = {}
+    for name, entries in data["theories"].items():
+        for e in entries:
+            lemma = theorem(e["theorem"], e["claim"])
+            found.setdefault(e["digest"], []).append(Said(e["result"], e.get("reason"), lemma, f"{name}.v"))
+    for name, entries in data.get("rounding", {}).items():
+        for e in entries:
+            said = Said(e["result"], e.get("reason"), e["name"], f"{name}_rounding.v")
+            found.setdefault(e["digest"], []).append(said)
     return found
 
 
-def said(digest: str) -> Said | None:
-    """What the recorded run says of the claim, or the stated bound, with this digest; None if nothing."""
-    return _read().get(digest)
+def said(digest: str, theory: str = "", lemma: str = "") -> Said | None:
+    """What the recorded run says of the claim, or the stated bound, with this digest; None if nothing.
+
+    Where several theorems make the claim, the lemma of that name from that theory's file is the one to point at.
+    """
+    found = _read().get(digest)
+    return next((s for s in found if (s.file, s.lemma) == (f"{theory}.v", lemma)), found[-1]) if found else None
