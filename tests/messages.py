@@ -46,6 +46,9 @@ APART = ("kernel/certificate", "codegen/js", "codegen/reverse")
 RETURNED = (
     ("engine/reasons", "_words"),
     ("engine/reasons", "sign_words"),
+    ("engine/reasons", "_parts_words"),
+    ("engine/reasons", "_operator_words"),
+    ("engine/reasons", "_fact_words"),
     ("engine/check", "_doubt"),
     ("engine/check", "explain"),
     ("engine/prove", "identity"),

@@ -6,7 +6,10 @@ import pytest
 
 from derive.engine.check import explain
 from derive.engine.prove import prove
+from derive.engine.reasons import sign_parts
+from derive.kernel.check import Ground
 from derive.language import loads
+from derive.language.printer import to_text
 
 HEAD = "n: axis\nx: real[n]\nz: real[n]\nm = sum(x[k] for k in n)/n\nv = sum((x[k] - m)**2 for k in n)/n\n"
 
@@ -29,3 +32,32 @@ def test_reason_says_where_the_sides_come_apart(claim: str, said: str) -> None:
 
     assert attempt.proof is None
     assert said in explain(attempt)
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("s[i] > 0", ["exp(z[i]) > 0: an exponential is positive", "Z > 0: a sum of positive terms"]),
+        ("-v/T**2 <= 0", ["v >= 0: a sum of terms that are not negative", "T**2 > 0: T is declared positive"]),
+        ("sum(b[k] for k in n) >= 0", ["sum(b[k] for k in n) >= 0: a sum of terms that are not negative"]),
+        (
+            "(a - 1)**4*abs(a) >= 0",
+            ["(a - 1)**4 >= 0: an even power is not negative", "abs(a) >= 0: abs is not negative"],
+        ),
+        ("2**a > 0", ["2**a > 0: a power of a positive number"]),
+        (
+            "softplus(a)*sqrt(T) > 0",
+            ["softplus(a) > 0: softplus is positive everywhere", "sqrt(T) > 0: T is declared positive"],
+        ),
+        ("a*T >= 0", ["a >= 0: hypothesis 1", "T > 0: T is declared positive"]),
+        ("exp(-T) < 1", []),  # by its normal form, not by the signs of exp(-T) and -1
+        ("s[i] < 2", []),
+    ],
+)
+def test_signs_of_parts_are_told_where_they_give_the_claim(claim: str, said: list[str]) -> None:
+    head = "n: axis\nz: real[n]\nb: bit[n]\na: real\nT: positive\nZ = sum(exp(z[k]) for k in n)\ns[i] = exp(z[i])/Z\n"
+    head += "v = sum((z[k] - a)**2 for k in n)\n"
+    theory = loads(f"{head}def claim():\n    assume(a >= 0)\n    assert {claim}\n")
+    ground = Ground(theory["claim"].claims[0].condition, theory.context(theory["claim"]))
+
+    assert [f"{to_text(c.condition)}: {c.reason}" for c in sign_parts(ground.full, ground.claim)] == said

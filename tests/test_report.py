@@ -19,12 +19,13 @@ from markdown_it.token import Token
 from derive.engine.check import check_theory
 from derive.engine.verdict import TheoryResult
 from derive.kernel.check import check as kernel_check
-from derive.kernel.proof import Proof
+from derive.kernel.proof import Condition, Proof
 from derive.language import catalogue, loads
 from derive.report import counterexample, escape, prose, words
+from derive.report.conditions import telling
 from derive.report.document import Document, document, formulas
 from derive.report.formula import safe_formula
-from derive.report.lines import line_terms
+from derive.report.lines import by_sides, line_terms
 from derive.report.notation import names_in, notation
 from derive.report.numbers import DTYPES, VARIANTS, Evidence, Measured, gather, module, ulps
 from derive.report.pdf import by_pdflatex
@@ -648,13 +649,13 @@ def test_claims_without_proofs_of_their_own_share_what_is_noted(checked: Callabl
         )
         for (proved_in_steps, hypotheses, *_), run in runs:
             numbers = [c.number for c in run]
-            notes += ["Uses"] * (len(numbers) if proved_in_steps else 1) if hypotheses else []
+            notes += ["Evaluated"] * (len(numbers) if proved_in_steps else 1) if hypotheses else []
             if len(numbers) > 1 and not proved_in_steps:
                 notes.append(f"On claims {numbers[0]} to {numbers[-1]}:")
     written = render(shown, "tex")
     assert written.count("On claims 1 to 10:") == notes.count("On claims 1 to 10:") > 0
-    assert written.count("On claims ") == len([n for n in notes if n != "Uses"])
-    assert written.count("Uses ") == notes.count("Uses")
+    assert written.count("On claims ") == len([n for n in notes if n != "Evaluated"])
+    assert written.count("Evaluated with ") == notes.count("Evaluated")
 
 
 @pytest.mark.parametrize("variants", [1, 2, 5])
@@ -674,3 +675,72 @@ def test_tables_of_errors_have_a_column_for_each_variant(variants: int) -> None:
         assert count == head.count("&") + 1
         assert {row.count("&") + 1 for row in rows if "ulp" in row} == {count}
         assert [int(wide) for wide in re.findall(r"multicolumn\{(\d+)\}\{@\{\}l@", text)] in ([], [count])
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("a - b >= 0", "a >= b"),
+        ("0 - diff(a**2, a) >= 0", "diff(a**2, a) <= 0"),
+        ("-a - b > 0", "a + b < 0"),
+        ("-a == 0", "a == 0"),
+        ("a - (b + 1) < 0", "a < b + 1"),
+        ("a + b >= 0", "a + b >= 0"),
+        ("a - b >= 1", "a - b >= 1"),
+    ],
+)
+def test_nothing_is_subtracted_on_the_left_of_a_comparison(written: str, shown: str) -> None:
+    conditions = [
+        loads(f"a: real\nb: real\ndef claim():\n    assert {text}\n")["claim"].claims[0].condition
+        for text in (written, shown)
+    ]
+    assert by_sides(conditions[0]) is conditions[1]
+
+
+def test_conditions_that_numbers_settle_are_not_told() -> None:
+    text = "n: axis\nz: real[n]\nx: real\ny: real\ndef claim():\n    assert "
+    conditions = [
+        loads(text + told)["claim"].claims[0].condition
+        for told in ("4 != 0", "2 > 0 or x > 0", "x != 0", "all(x != 0 for k in n)", "all(z[k] != 0 for k in n)")
+    ]
+    conditions += [conditions[2], loads(text + "1 > 2 or y > 0")["claim"].claims[0].condition]
+
+    kept = telling(Condition(c, reason="why") for c in conditions)
+
+    assert [c.condition for c in kept] == [conditions[2], conditions[4], conditions[6]]
+
+
+def test_account_has_a_row_for_each_rule_that_a_reader_can_tell_apart(checked: Callable[[str], TheoryResult]) -> None:
+    for name in catalogue():
+        account = document(checked(name)).account
+        rows = [(row.words, row.source) for row in (*account.rules, *account.identities)]
+        assert len(rows) == len(set(rows))
+
+
+@pytest.mark.parametrize("form", ["md", "tex", "html"])
+def test_means_and_limits_in_conditions_are_said_to_exist(form: str) -> None:
+    text = 'X: random(mean=0, variance=1)\ndef claim():\n    """T."""\n    assert 0 <= Var(X)\n'
+    assert "exists (by what is declared and assumed)" in render(document(checked_text(text)), form)
+
+
+def test_letters_are_told_with_their_axes_where_one_runs_over_several() -> None:
+    text = "m: axis\nn: axis\nk: index[m]\nA: real[m, n]\ndef claim():\n    assert A[i, j] - A[i, j] == 0\n"
+    shown = document(checked_text(f"{text}def other():\n    assert sum(A[r, i] - A[r, i] for i in n) == 0\n"))
+    letters = shown.theorems[0].claims[0].letters
+
+    assert Printer(shown.notation).letters(letters) == r"i \in [m], j \in [n]"
+    assert Printer(notation({"A", "m", "n"}, {"i": {"m"}, "j": {"n"}})).letters(letters) == "i, j"
+
+
+@pytest.mark.parametrize("form", ["md", "tex", "typ"])
+def test_a_word_stands_between_definitions_and_the_claim(form: str) -> None:
+    text = 'x: real\ndef claim():\n    """T."""\n    y = x + 1\n    assert y - 1 == x\n'
+    assert "Then" in render(document(checked_text(text)), form)
+
+
+@pytest.mark.parametrize("form", ["md", "tex", "html"])
+def test_claims_on_numbers_say_that_they_were_evaluated(form: str) -> None:
+    text = 'n: axis\nz: real[n]\ndef claim():\n    """T."""\n    assume(z == [1, 2])\n    assert z[0] < z[1]\n'
+    assert "Evaluated with" in render(document(checked_text(text)), form)
+    plain = 'x: real\ndef claim():\n    """T."""\n    assert sqrt(2) < 2\n'
+    assert "Evaluated as it stands." in render(document(checked_text(plain)), form)

@@ -267,6 +267,10 @@ def _centre(term: Term) -> Term | None:
     return None
 
 
+def _opposite(term: Term) -> Term:
+    return term.args[0] if term.op == "neg" else neg(term)
+
+
 def _neg(a: Analysis, term: Term) -> Bound:
     found = a.bound(term.args[0])
     return a.relative(term, found.count) if found.own else found
@@ -407,7 +411,7 @@ CONDITIONS: dict[str, Condition] = {
     "abs": _linear,
     "relu": _linear,
     "sigmoid": lambda a, term, found, own: Bound(
-        found.count.most(own), mul(term, add(ONE, mul(fn("sigmoid", neg(term.args[0])), found.size))), False
+        found.count.most(own), mul(term, add(ONE, mul(fn("sigmoid", _opposite(term.args[0])), found.size))), False
     ),
     "softplus": _with(lambda x, size: mul(fn("sigmoid", x), size)),
     "tanh": _with(lambda x, size: size),

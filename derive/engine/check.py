@@ -246,7 +246,7 @@ def explain(attempt: Attempt) -> str:
 
     reason = attempt.reason or "no derivation was found"
     if attempt.missing is not None:
-        return f"{reason}: it would follow with assume({to_text(attempt.missing)})"
+        return f"{reason}: it would follow with assume({to_text(readable(attempt.missing))})"
     if attempt.gap is None:
         return reason
     text = to_text(readable(attempt.gap))

@@ -6,22 +6,26 @@ Formulas are terms, prose is the author's text, words are words; each format wri
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from derive.coq import record
+from derive.coq.names import theorem as coq_lemma
 from derive.engine.certify import certificate_of, claim_data
+from derive.engine.reasons import sign_parts
 from derive.engine.verdict import ORDER, ClaimResult, TheoremResult, TheoryResult
+from derive.kernel.check import Ground
 from derive.kernel.context import Context, Declaration, Definition
-from derive.kernel.proof import Condition, Step
+from derive.kernel.proof import Condition, Proof, Step
 from derive.language import catalogue
 from derive.language.loader import CATALOGUE
 from derive.language.theory import Theory
 from derive.report import counterexample, words
+from derive.report.conditions import telling
 from derive.report.lines import LineView, line_terms, line_views, told_use
 from derive.report.notation import Notation, names_in, notation
 from derive.report.numbers import Again, Evidence
-from derive.term import TRUE, Term, defined, subterm, var
+from derive.term import Term, defined, subterm, var
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class ClaimView:
     steps: tuple[StepView, ...]
     lines: tuple[LineView, ...]  # the comparisons by which an order follows
     closing: str | None  # how the last line gives the claim, where that is not by being its right side
+    signs: tuple[Condition, ...]  # of parts of left - right, where these alone give the claim
+    example: bool  # about explicit numbers, with which it was evaluated
     domain: tuple[Term, ...]
     obligations: tuple[Condition, ...]
     hypotheses: tuple[Term, ...]
@@ -202,7 +208,7 @@ def _claim_formulas(claim: ClaimView) -> Iterable[Term]:
     for line in claim.lines:
         yield from line_terms(line)
     yield from claim.domain
-    yield from (c.condition for c in claim.obligations)
+    yield from (c.condition for c in (*claim.signs, *claim.obligations))
     for side in claim.counterexample.sides if claim.counterexample else ():
         yield from (t for t in (side.term, side.filled) if t is not None)
 
@@ -232,7 +238,15 @@ def _theorem(theory: Theory, number: int, result: TheoremResult, evidence: Evide
         hypotheses=tuple(enumerate(theorem.hypotheses, first)),
         definitions=theorem.definitions,
         claims=tuple(
-            _claim(number, claim, context, fixed, evidence.agreement.get((theorem.name, number - 1)), language)
+            _claim(
+                number,
+                claim,
+                context,
+                fixed,
+                evidence.agreement.get((theorem.name, number - 1)),
+                language,
+                (theory.name, coq_lemma(theorem.name, number)),
+            )
             for number, claim in enumerate(result.claims, 1)
         ),
         domain=tuple(dict.fromkeys(d for c in result.claims if c.account for d in c.account.domain)),
@@ -243,7 +257,13 @@ def _theorem(theory: Theory, number: int, result: TheoremResult, evidence: Evide
 
 
 def _claim(
-    number: int, result: ClaimResult, context: Context, fixed: frozenset[Term], again: Again | None, language: str
+    number: int,
+    result: ClaimResult,
+    context: Context,
+    fixed: frozenset[Term],
+    again: Again | None,
+    language: str,
+    place: tuple[str, str],  # the theory, and the lemma that states the claim in its file for Coq
 ) -> ClaimView:
     claim, account = result.claim, result.account
     context = result.context or context
@@ -266,20 +286,24 @@ def _claim(
         steps=steps,
         lines=lines,
         closing=_closing(result, lines),
+        signs=_signs(result.proof, context) if result.proof is not None else (),
+        example=result.verdict == "proved" and result.proof is None,
         domain=tuple(dict.fromkeys(account.domain)) if account else (),
-        obligations=tuple(dict.fromkeys(account.obligations)) if account else (),
+        obligations=telling(account.obligations) if account else (),
         hypotheses=result.hypotheses,
         counterexample=(
             counterexample.shown(result.counterexample, claim.condition, context) if result.counterexample else None
         ),
         again=again,
-        coq=_recorded(result, context),
+        coq=_recorded(result, context, *place),
     )
 
 
-def _recorded(result: ClaimResult, context: Context) -> record.Said | None:
+def _recorded(result: ClaimResult, context: Context, theory: str, lemma: str) -> record.Said | None:
     """What the recorded run of Coq says of this very claim and proof."""
-    return record.said(record.fingerprint(claim_data(result, context))) if result.verdict == "proved" else None
+    if result.verdict != "proved":
+        return None
+    return record.said(record.fingerprint(claim_data(result, context)), theory, lemma)
 
 
 def _closing(result: ClaimResult, lines: Sequence[LineView]) -> str | None:
@@ -291,7 +315,17 @@ def _closing(result: ClaimResult, lines: Sequence[LineView]) -> str | None:
         return None
     if lines:
         return f"({lines[-1].number}) gives the claim" if claim.op == "cmp" else "these lines give the claim"
-    return "the signs of the parts decide it" if claim.op == "cmp" else "it follows from what is declared and assumed"
+    if claim.op == "cmp":
+        return "the signs in the normal form of left - right decide it"
+    return "it follows from what is declared and assumed"
+
+
+def _signs(proof: Proof, context: Context) -> tuple[Condition, ...]:
+    """The signs of the parts of an order that give it, where they do so by themselves."""
+    if proof.claim.op != "cmp" or proof.claim.value == "==" or proof.steps or proof.lines:
+        return ()
+    ground = Ground(proof.claim, context)
+    return sign_parts(ground.full, ground.claim)
 
 
 def _steps(
@@ -311,7 +345,7 @@ def _steps(
             backwards=step.reverse and step.rule != "definition",
             place=place if step.path and not (folded is place and place.op == "def" and not place.args) else None,
             after=step.after,
-            conditions=tuple(dict.fromkeys(c for c in met if c.condition is not TRUE)),
+            conditions=telling(met),
             rests_on=tuple(dict.fromkeys(told_use(use, context) for use in step.uses if step.rule != "telescoping")),
         )
         before = step.after
@@ -324,10 +358,18 @@ def _account(result: TheoryResult) -> Account:
         for claim in theorem.claims:
             rules.update(claim.account.rules if claim.account else {})
             steps += len(claim.proof.steps) if claim.proof else 0
-    rows = [(name, RuleCount(words.rule_words(name), count, words.rule_source(name))) for name, count in rules.items()]
-    rows.sort(key=lambda row: (-row[1].count, row[1].words))
     return Account(
-        rules=tuple(row for name, row in rows if name not in words.PROCEDURES),
-        identities=tuple(row for name, row in rows if name in words.PROCEDURES),
+        rules=_counted(rules, lambda name: name not in words.PROCEDURES),
+        identities=_counted(rules, lambda name: name in words.PROCEDURES),
         steps=steps,
     )
+
+
+def _counted(rules: Counter[str], kept: Callable[[str], bool]) -> tuple[RuleCount, ...]:
+    """The rules that are kept, the most used first; those of one name and source are one to a reader."""
+    found: Counter[tuple[str, str]] = Counter()
+    for name, count in rules.items():
+        if kept(name):
+            found[words.rule_words(name), words.rule_source(name)] += count
+    rows = (RuleCount(told, count, source) for (told, source), count in found.items())
+    return tuple(sorted(rows, key=lambda row: (-row.count, row.words)))

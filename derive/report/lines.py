@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import chain
 
 from derive.kernel.check import Ground
 from derive.kernel.context import Context
 from derive.kernel.proof import Cite, Line, Part, Proof, Rejected, Use
 from derive.report import words
+from derive.report.printer import positive_part
 from derive.term import (
     MINUS_ONE,
     ONE,
@@ -20,6 +22,7 @@ from derive.term import (
     alike,
     defined,
     div,
+    fn,
     index,
     make,
     mul,
@@ -31,7 +34,9 @@ from derive.term import (
     subterms,
     transform,
 )
+from derive.term import ZERO as NOUGHT
 
+HALF = Fraction(1, 2)
 _POOL = ("k", "p", "q", "r", "t", "u", "v", "w", *(f"k{n}" for n in range(1, 1000)))
 
 
@@ -129,7 +134,7 @@ class _Page:
             number=number,
             rule=words.rule_words(line.rule),
             source=words.rule_source(line.rule),
-            condition=self.clean(line.condition, names),
+            condition=by_sides(self.clean(line.condition, names)),
             letters=tuple(names.get(k, k) for k in line.letters),
             where=self.clean(over, names) if over is not None else None,
             scale=self.scale(line, names),
@@ -205,6 +210,23 @@ class _Page:
         return None
 
 
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def by_sides(condition: Term) -> Term:
+    """The comparison with a sum split to both of its sides, so that nothing is subtracted from the left."""
+    if condition.op != "cmp" or condition.args[0].op not in ("add", "neg") or condition.args[1] is not NOUGHT:
+        return condition
+    left, right = [], []
+    for part in condition.args[0].args if condition.args[0].op == "add" else condition.args:
+        positive = positive_part(part)
+        if part is not NOUGHT:
+            (left if positive is None else right).append(part if positive is None else positive)
+    if not left and right:
+        return make("cmp", (add(*right), NOUGHT), _TURNED.get(condition.value, condition.value))
+    return make("cmp", (add(*left), add(*right)), condition.value) if right else condition
+
+
 def _plain(term: Term) -> Term | None:
     """The term without factors and powers of one, with minus signs and fraction bars: x**-1*y*1 is y/x."""
     if term.op == "pow" and term.args[1].op == "num":
@@ -219,8 +241,8 @@ def _plain(term: Term) -> Term | None:
 def _power(base: Term, term: Term) -> Term:
     exponent = term.args[1].value
     if exponent < 0:
-        return div(ONE, base if exponent == -1 else power(base, num(-exponent)))
-    return base if exponent == 1 else term
+        return div(ONE, _power(base, power(base, num(-exponent))))
+    return base if exponent == 1 else fn("sqrt", base) if exponent == HALF else term
 
 
 def _product(factors: Sequence[Term]) -> Term:

@@ -56,6 +56,7 @@ from derive.term import ONE, TRUE, ZERO, Term, make, num, subterms
 RELATIONS = {"==": "=", "!=": r"\neq", "<": "<", "<=": r"\leq", ">": ">", ">=": r"\geq"}
 BIG = {"sum": r"\sum", "prod": r"\prod", "max": r"\max", "min": r"\min", "argmax": r"\arg\max"}
 MOMENTS = {"E": r"\mathbb{E}", "Var": r"\mathrm{Var}", "Cov": r"\mathrm{Cov}"}
+EXISTING = frozenset({*MOMENTS, "limit"})  # where such a term stands for a condition, it says that there is a value
 CONSTANTS = {"pi": r"\pi", "oo": r"\infty"}
 # Functions written like `\log x`, without parentheses where the argument is a name or a number.
 BARE = {name: f"\\{name}" for name in ("log", "sin", "cos", "tan", "sinh", "cosh", "tanh")} | {"atan": r"\arctan"}
@@ -109,8 +110,10 @@ class Printer:
         return self.dialect.write(hung(sign(RELATIONS[relation]), body.math))
 
     def letters(self, letters: Iterable[Term]) -> str:
-        """Letters in a row, with their axes where those need saying."""
-        return self.dialect.write(listed([self.letter(k) for k in letters]).math)
+        """Letters in a row, with their axes where those of one need saying."""
+        letters = tuple(letters)
+        axes = any(self.notation.is_crowded(k.value[0]) for k in letters)
+        return self.dialect.write(listed([self.letter(k, axes) for k in letters]).math)
 
     def name_of(self, name: str, subscripts: Sequence[Term] = ()) -> str:
         """A declared name with subscripts."""
@@ -288,13 +291,14 @@ class Printer:
         inner = self.box(condition, small=True)
         return Box(run(box.math, sign(r"\colon"), inner.math), box.width + 0.5 + inner.width)
 
-    def letter(self, letter: Term) -> Box:
+    def letter(self, letter: Term, axis: bool = False) -> Box:
+        """A letter that is bound, with its axis where it runs over several, or where that is asked for."""
         box = self.box(letter)
-        if not self.notation.is_crowded(letter.value[0]):
+        if not axis and not self.notation.is_crowded(letter.value[0]):
             return box
-        axis = self.entry(self.notation.symbol(letter.value[1]), ())
-        inside = run(sign("["), axis.math, sign("]"), sep="")
-        return Box(run(box.math, sign(r"\in"), inside), box.width + 1.9 + axis.width)
+        over = self.entry(self.notation.symbol(letter.value[1]), ())
+        inside = run(sign("["), over.math, sign("]"), sep="")
+        return Box(run(box.math, sign(r"\in"), inside), box.width + 1.9 + over.width)
 
     def prefixed(
         self, head: Math, head_width: float, body: Term, room: float, small: bool, level: int = PRODUCT
@@ -420,8 +424,9 @@ class Printer:
         body, condition = term.args
         inner = at_least(self.box(body, room - 9.0, small), RELATION)
         letters = listed([self.letter(k) for k in term.bound])
-        parts = [inner.math, word, letters.math]
-        wide = inner.width + 4.5 + letters.width
+        exists = [self.said(" exists")] if body.op in EXISTING else []
+        parts = [inner.math, *exists, word, letters.math]
+        wide = inner.width + 3.0 * len(exists) + 4.5 + letters.width
         if condition is not TRUE:
             test = at_least(self.box(condition, small=small), RELATION)
             parts += [self.said(" with "), test.math]

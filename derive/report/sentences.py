@@ -18,6 +18,7 @@ from derive.report.document import Again, ClaimView, Document, StepView, Theorem
 from derive.report.languages import Language
 from derive.report.lines import LineView, Summand
 from derive.report.numbers import Measured, Worst
+from derive.report.printer import EXISTING
 from derive.term import Term
 
 Printed = Callable[..., Markup]
@@ -35,7 +36,12 @@ class Sentences:
     strong: Printed
 
     def _inline(self, terms: Iterable[Term]) -> Markup:
-        return self.words.listed([self.formulas["inline"](term) for term in terms])
+        return self.words.listed([self._held(term) for term in terms])
+
+    def _held(self, condition: Term) -> Markup:
+        """A condition that holds: a mean or a limit as one says that it exists."""
+        formula = self.formulas["inline"](condition)
+        return self.words.say("step.exists", formula=formula) if condition.op in EXISTING else formula
 
     def _told(self, text: str) -> Markup:
         return self.words.escape(self.words.told(text))
@@ -62,6 +68,19 @@ class Sentences:
 
     # -- derivations --------------------------------------------------------------------------------------------------
 
+    def closing(self, item: ClaimView) -> Markup:
+        """How the last line gives the claim, or the signs of its parts do; only of one that says so."""
+        if item.signs:
+            return self.words.say("claim.signs", reasons=self.reasons(item.signs))
+        return self.words.say("claim.sentence", text=self.words.opening(self.words.told(item.closing or "")))
+
+    def basis(self, item: ClaimView) -> Markup | None:
+        """The hypotheses that a proof uses, or that a claim was evaluated with its numbers; None for neither."""
+        key = "evaluated" if item.example else "uses"
+        if item.hypotheses:
+            return self.words.say(f"claim.{key}", hypotheses=self._inline(item.hypotheses))
+        return self.words.say("claim.evaluated_plain") if item.example else None
+
     def scope(self, item: ClaimView) -> Markup:
         """For which letters and where a claim is made; only of one that has either."""
         letters = self.formulas["letters"](item.letters) if item.letters else ""
@@ -73,7 +92,7 @@ class Sentences:
         return self.words.joined([self._reason(c) for c in conditions], "list.semicolon")
 
     def _reason(self, item: Condition) -> Markup:
-        condition = self.formulas["inline"](item.condition)
+        condition = self._held(item.condition)
         return (
             self.words.say("step.reason", condition=condition, reason=self._told(item.reason))
             if item.reason
