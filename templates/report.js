@@ -3,16 +3,6 @@
   const page = document.documentElement;
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-  // Formulas: laid out when the page was built, or by KaTeX now. What stood there before is kept for screen readers.
-  const put = (place, fill) => {
-    const spoken = document.createElement("span");
-    spoken.className = "spoken";
-    spoken.append(...place.childNodes);
-    const shown = document.createElement("span");
-    fill(shown);
-    if (shown.querySelector(".katex-mathml")) place.replaceChildren(shown);
-    else { shown.setAttribute("aria-hidden", "true"); place.replaceChildren(spoken, shown); }
-  };
   const unpacked = async (text) => {
     const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -21,13 +11,35 @@
   const layouts = document.getElementById("layouts");
   const formulas = document.getElementById("formulas");
   if (layouts && "DecompressionStream" in window) {
-    const parts = JSON.parse(await unpacked(layouts.textContent)).map((html) => {
-      const template = document.createElement("template");
-      template.innerHTML = html;
-      all("[data-style]", template.content).forEach((e) => { e.style.cssText = e.dataset.style; delete e.dataset.style; });
-      return template.content;
+    // Formulas laid out when the page was built (derive/report/layouts.py). Their MathML is kept for screen readers.
+    const heads = [];
+    const kept = [];
+    const built = (tree) => {
+      if (typeof tree === "string") return tree;
+      if (typeof tree === "number") return kept[tree].cloneNode(true);
+      const keep = typeof tree[0] === "object";
+      const [head, ...parts] = keep ? tree[0] : tree;
+      if (typeof head === "string") heads.push(head);
+      const [classes, style, tag = "span", ...rest] = (typeof head === "string" ? head : heads[head]).split("|");
+      const element = tag === "span" ? document.createElement(tag) : document.createElementNS("http://www.w3.org/2000/svg", tag);
+      if (classes) element.setAttribute("class", classes);
+      if (style) element.style.cssText = style;
+      for (let k = 0; k < rest.length; k += 2) element.setAttribute(rest[k], rest[k + 1]);
+      element.append(...parts.map(built));
+      if (keep) kept.push(element);
+      return element;
+    };
+    const [places, ...trees] = JSON.parse(await unpacked(layouts.textContent));
+    const laidOut = trees.map(built);
+    all("math").forEach((math, k) => {
+      if (!laidOut[places[k]]) return;
+      const shown = laidOut[places[k]].cloneNode(true);
+      const spoken = document.createElement("span");
+      spoken.className = "katex-mathml";
+      math.replaceWith(shown);
+      spoken.append(math);
+      (shown.matches(".katex") ? shown : shown.querySelector(".katex")).prepend(spoken);
     });
-    all("[data-math]").forEach((e) => put(e, (shown) => shown.append(parts[e.dataset.math].cloneNode(true))));
     page.classList.add("js");
   } else if (formulas && "DecompressionStream" in window) {
     const script = document.createElement("script");
@@ -35,10 +47,10 @@
     document.head.append(script);
     const list = JSON.parse(formulas.textContent);
     const options = { throwOnError: false, strict: false, trust: false, maxExpand: 1000, maxSize: 50 };
-    all("[data-math]").forEach((e) => put(e, (shown) => {
-      const [tex, displayMode] = list[e.dataset.math];
-      katex.render(tex, shown, { ...options, displayMode });
-    }));
+    all("[data-math]").forEach((place) => {
+      const [tex, displayMode] = list[place.dataset.math];
+      katex.render(tex, place, { ...options, displayMode });
+    });
     page.classList.add("js");
   }
 

@@ -287,7 +287,7 @@ def test_curves_are_told_apart_without_colour(tmp_path: Path) -> None:
 def test_report_shows_the_figure_and_its_hostile_title_as_text(form: str, figure: Figure, tmp_path: Path) -> None:
     result = check_theory(load(tmp_path / "mine.derive"))
     text = render(document(result, Evidence(figures=(figure,))), form)
-    place = {"md": "](figures/mine-slope.svg)", "html": 'role="img"', "tex": "{figures/mine-slope.pdf}"}[form]
+    place = {"md": "](figures/mine-slope.svg)", "html": "role=img", "tex": "{figures/mine-slope.pdf}"}[form]
     assert place in text
     assert "<script>alert" not in text
     assert "\u202e" not in text
@@ -302,9 +302,9 @@ def test_without_matplotlib_the_numbers_stand_in_a_table(
     shown = document(check_theory(load(tmp_path / "mine.derive")), Evidence(figures=(figure,)))
     text = render(shown, form)
     assert plots.drawings(shown, "svg") == {}
-    assert 'role="img"' not in text
+    assert "role=img" not in text.replace('"', "")
     assert "mine-slope.svg" not in text
-    assert ("| −1 | −2 |" if form == "md" else ">−1</th><td>−2</td>") in text
+    assert ("| −1 | −2 |" if form == "md" else ">−1<td>−2") in text
 
 
 @needs_matplotlib

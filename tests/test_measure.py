@@ -15,7 +15,7 @@ from flint import arb, ctx, fmpq
 from derive.codegen import Compiled, quantity
 from derive.evidence import measure as measuring
 from derive.evidence.inputs import FAMILIES, admitted, draws
-from derive.evidence.measure import Measurement, Row, compiled_variants, inputs_of, measure
+from derive.evidence.measure import Measurement, Row, compiled_variants, hexadecimal, inputs_of, measure
 from derive.evidence.peers import peer
 from derive.evidence.second import Disagreement
 from derive.evidence.ulp import FORMATS, Reference, binade, error, reference
@@ -209,13 +209,22 @@ def test_lost_digits_of_a_dominant_score_are_counted_as_lost() -> None:
     assert found.max_ulp > 1e10
 
 
+@pytest.mark.parametrize(("value", "text"), [
+    (1.5, "0x1.8p+0"), (4.0, "0x1p+2"), (0.0, "0x0p+0"), (-0.1, "-0x1.999999999999ap-4"),
+    (5e-324, "0x0.0000000000001p-1022"), (math.inf, "inf"),
+])  # fmt: skip
+def test_hexadecimal_is_exact_and_ends_in_no_zeros(value: float, text: str) -> None:
+    assert hexadecimal(value) == text
+    assert float.fromhex(text) == value
+
+
 def test_worst_input_reproduces_its_error(softmax: Measurement) -> None:
     worst = row(softmax, "shifted", "float64", "spread 100").worst
     assert worst is not None
     z = np.array([float.fromhex(text) for text in worst.inputs_hex["z"]])
     assert z.tolist() == [float(text) for text in worst.inputs["z"]]
     computed = quantity(SOFTMAX, "s").compile("shifted")(z)[worst.place]
-    assert float(computed).hex() == worst.computed_hex
+    assert float(computed) == float.fromhex(worst.computed_hex)
     assert worst.computed == repr(float(computed))
     assert abs(Fraction(float(computed)) - Fraction(float.fromhex(worst.true_hex))) / DOUBLE.ulp(
         Fraction(float.fromhex(worst.true_hex))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -241,11 +242,11 @@ def _worst(case: _Case, k: int, value: float, ulp: float, form: Format) -> Worst
         case.inputs.sizes,
         case.inputs.indices,
         {name: _texts(array, lambda x: shortest(x, form)) for name, array in arrays.items()},
-        {name: _texts(array, float.hex) for name, array in arrays.items()},
+        {name: _texts(array, hexadecimal) for name, array in arrays.items()},
         shortest(value, form),
-        value.hex(),
+        hexadecimal(value),
         shortest(true.value, form),
-        true.value.hex(),
+        hexadecimal(true.value),
         ulp,
     )
 
@@ -255,6 +256,11 @@ def shortest(value: float, form: Format) -> str:
     if form.name == "float64":
         return repr(float(value))
     return str(np.asarray(value).astype(form.dtype)[()])
+
+
+def hexadecimal(value: float) -> str:
+    """The number, exact, in hexadecimal without zeros at the end; `float.fromhex` reads it."""
+    return re.sub(r"\.?0+p", "p", value.hex())
 
 
 def _texts(array: np.ndarray, show: Any) -> Any:

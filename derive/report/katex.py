@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 from derive.paths import template_dir
+from derive.report.mathml import lean
 
 # An unknown macro, a formula that does not end or one that asks for a link stops the build instead of reaching a page.
 _REFUSED = "#abad1d"  # the colour of what KaTeX only marks
@@ -36,7 +36,7 @@ _SOMETIMES = {
     "Caligraphic-Regular": ("mathcal",),
 }
 _PARTS = {"AMS-Letters": "AMS-Regular", "Main-BoldLetters": "Main-Bold"}  # of a font, where its letters are enough
-_ROWS = ("math", "mrow", "mstyle", "msqrt", "mtd")  # what lays out its parts as a row by itself
+_CUT = frozenset({*_ALWAYS, *_PARTS})  # which lie in the templates without the characters that no formula has
 
 
 class BadFormula(Exception):
@@ -88,7 +88,7 @@ def fonts(used: frozenset[str]) -> str:
 @cache
 def _face(name: str) -> str:
     family, _, kind = name.partition("-")
-    place = folder().parent / "letters" if name in _PARTS else folder() / "fonts"
+    place = folder().parent / "letters" if name in _CUT else folder() / "fonts"
     data = base64.b64encode((place / f"KaTeX_{name}.woff2").read_bytes()).decode()
     weight, slope = (700 if "Bold" in kind else 400), ("italic" if "Italic" in kind else "normal")
     return (
@@ -147,26 +147,8 @@ def _rendered(tex: str, display: bool) -> Rendered:
 
 
 def _apart(html: str) -> Rendered:
-    """The layout and the MathML of what KaTeX wrote, the latter without the LaTeX that KaTeX keeps in it."""
+    """The layout and the MathML of what KaTeX wrote."""
     found = re.search(r'<span class="katex-mathml">(<math .*?</math>)</span>', html, re.DOTALL)
     if found is None:
         raise BadFormula("KaTeX wrote no MathML")
-    bare = re.sub(r"<annotation [^>]*>.*?</annotation>|</?semantics>", "", found[1], flags=re.DOTALL)
-    bare = bare.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
-    return Rendered(html[: found.start()] + html[found.end() :], _without_rows(bare))
-
-
-def _without_rows(mathml: str) -> str:
-    """The same MathML without the rows that group nothing: those of one element, and that of the whole formula."""
-    root = ElementTree.fromstring(mathml)
-    _flatten(root)
-    return ElementTree.tostring(root, encoding="unicode")
-
-
-def _flatten(element: ElementTree.Element) -> None:
-    for place, child in enumerate(list(element)):
-        _flatten(child)
-        if child.tag == "mrow" and not child.attrib and len(child) == 1:
-            element[place] = child[0]
-    if element.tag in _ROWS and len(element) == 1 and element[0].tag == "mrow" and not element[0].attrib:
-        element[:] = list(element[0])
+    return Rendered(html[: found.start()] + html[found.end() :], lean(found[1]))

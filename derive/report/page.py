@@ -1,7 +1,8 @@
 """A page of HTML that needs nothing else: formulas, fonts, style and script inside, and a policy that lets nothing in.
 
-A formula stands in the page as MathML (or, where that would be too much, as text) and is laid out by KaTeX as soon as
-a script runs: either it was laid out when the page was built, and lies in the page compressed, or KaTeX lies there.
+A formula stands in the page as MathML, and a script puts KaTeX's layout in its place, which was made when the page was
+built and lies in it compressed. Where no engine was there to do so, KaTeX itself lies in the page, and the formula
+stands there in the formula language until it has run.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +22,15 @@ from markupsafe import Markup
 
 from derive.language.printer import to_text
 from derive.paths import template_dir
-from derive.report import escape, katex, prose
+from derive.report import escape, katex, layouts, prose
 from derive.report.printer import ROOM, Printer
 from derive.report.widgets import Widget, view
 from derive.term import Term
 
 LARGEST = 600_000  # bytes of a page
 _TAGS = {"zh": "zh-Hans"}  # what a language is called in HTML, where that is not its code
+_IMPLIED = re.compile(r"</(?:li|dt|dd|td|th|tr|thead|tbody)>\n?")  # what begins or ends after them says that they end
+_QUOTED = re.compile(r'="([\w.#%+-]+)"(?=[\s>])', re.ASCII)  # a value that needs no quotes
 _SLOT = re.compile("\0(\\d+)\0")  # no text of a user holds a zero byte here: `escape.visible` has shown it
 
 
@@ -47,9 +51,7 @@ class Page:
     def formula(self, latex: str, display: bool, text: str) -> Markup:
         """The place of a formula. `latex` is trusted: it comes from a printer or from the grammar of formulas."""
         self.texts.setdefault((latex, display), text)
-        number = self.numbers.setdefault((latex, display), len(self.numbers))
-        kind = "math display" if display else "math"
-        return Markup(f'<span class="{kind}" data-math="{number}">\0{number}\0</span>')
+        return Markup(f"\0{self.numbers.setdefault((latex, display), len(self.numbers))}\0")
 
     def formulas(self, printer: Printer) -> dict[str, Callable[..., Any]]:
         """What a template prints terms with."""
@@ -90,7 +92,7 @@ class Page:
     def finished(self, body: str, title: str, style: str, *scripts: str, widgets: Sequence[Widget] = ()) -> str:
         """The whole page. Raises BadFormula for a formula that KaTeX does not read."""
         formulas = list(self.texts)
-        more = ""
+        body, more = _terse(body), ""
         if widgets:
             style += asset("widgets.css", self.house)
             scripts = (*scripts, view.script(widgets), asset("widgets.js", self.house))
@@ -98,50 +100,68 @@ class Page:
         if not formulas:
             return _assembled(self.language, body, title, style, scripts, more)
         laid_out = katex.rendered(formulas)
-        text = [f"<code>{escape.html(text)}</code>" for text in self.texts.values()]
         if laid_out is None:
             sheet = katex.fonts(katex.macros_of(formulas)) + katex.style() + style
             data = more + _data("formulas", json.dumps(formulas)) + _data("katex", _packed(katex.script()))
-            return _assembled(self.language, _filled(body, text), title, sheet, scripts, data, katex.script())
+            return _assembled(self.language, self._as_text(body), title, sheet, scripts, data, katex.script())
         used = katex.classes_of(laid_out)
         sheet = katex.fonts(used) + katex.style_for(used | {"katex-mathml"}) + style
+        filled = _filled(
+            body, [_displayed(r.mathml) if d else r.mathml for r, (_, d) in zip(laid_out, formulas, strict=True)]
+        )
+        page = partial(_assembled, self.language, filled, title, sheet, scripts)
+        order = _shown_first(body)
+        numbers = {formula: number for number, formula in enumerate(order)}
+        places = [numbers[formula] for formula in _slots(body)]
+        room = LARGEST - len(page(more + _data("layouts", "")).encode())
+        packed = layouts.packed(places, [laid_out[formula].html for formula in order], room)
+        return page(more + _data("layouts", packed) if packed else more)
 
-        def page(shown: frozenset[int]) -> str:
-            """The page with these formulas as MathML, and the others as text: their MathML lies with their layouts."""
-            here = [r.mathml if k in shown else text[k] for k, r in enumerate(laid_out)]
-            layouts = [_without_styles(r.html) if k in shown else _spoken(r) for k, r in enumerate(laid_out)]
-            data = more + _data("layouts", _packed(json.dumps(layouts)))
-            return _assembled(self.language, _filled(body, here), title, sheet, scripts, data)
-
-        hidden = _folded(body)
-        return _largest(page, sorted(range(len(laid_out)), key=lambda k: (k in hidden, len(laid_out[k].mathml), k)))
+    def _as_text(self, body: str) -> str:
+        """The body with formulas in the formula language, each in the place where KaTeX lays it out."""
+        kinds = ["math display" if display else "math" for _, display in self.texts]
+        return _filled(body, [
+            f'<span class="{kind}" data-math={number}><code>{escape.html(text)}</code></span>'
+            for number, (kind, text) in enumerate(zip(kinds, self.texts.values(), strict=True))
+        ])  # fmt: skip
 
 
-def _folded(body: str) -> frozenset[int]:
-    """The formulas that stand only in what is folded at first."""
-    depth, shown, hidden = 0, set(), set()
+def _terse(body: str) -> str:
+    """The body without what browsers do without: blanks around lines, ends that are implied, quotes around plain words.
+
+    Code is kept line by line.
+    """
+    parts = re.split(r"(<pre>.*?</pre>)", body, flags=re.DOTALL)
+    closer = [part if part.startswith("<pre>") else re.sub(r"[ \t]*\n\s*", "\n", part) for part in parts]
+    unquoted = {"&quot;": '"', "&#x27;": "'"}  # in text; within a tag they stay
+    return re.sub(
+        "<[^<>]*>|&quot;|&#x27;",
+        lambda found: unquoted.get(found[0]) or _QUOTED.sub(r"=\1", found[0]),
+        _IMPLIED.sub("", "".join(closer)),
+    )
+
+
+def _displayed(mathml: str) -> str:
+    """A formula on lines of its own, which scrolls where it is too wide."""
+    return f'<span class="math display">{mathml}</span>'
+
+
+def _slots(body: str) -> list[int]:
+    """The formulas in the order of their places."""
+    return [int(number) for number in _SLOT.findall(body)]
+
+
+def _shown_first(body: str) -> list[int]:
+    """The formulas of the body, those first that stand in what is not folded, and each once."""
+    depth = 0
+    shown: dict[int, None] = {}
+    folded: dict[int, None] = {}
     for found in re.finditer(f"<(/?)details|{_SLOT.pattern}", body):
         if found[2] is None:
             depth += -1 if found[1] else 1
         else:
-            (hidden if depth else shown).add(int(found[2]))
-    return frozenset(hidden - shown)
-
-
-def _largest(page: Callable[[frozenset[int]], str], order: Sequence[int]) -> str:
-    """The page with as many formulas as MathML, in this order, as its size allows."""
-    whole = page(frozenset(order))
-    if len(whole.encode()) <= LARGEST:
-        return whole
-    best, few, many = page(frozenset()), 0, len(order)
-    while many - few > 1:
-        middle = (few + many) // 2
-        tried = page(frozenset(order[:middle]))
-        if len(tried.encode()) <= LARGEST:
-            best, few = tried, middle
-        else:
-            many = middle
-    return best
+            (folded if depth else shown)[int(found[2])] = None
+    return list(shown | folded)
 
 
 def asset(name: str, house: Path | None = None) -> str:
@@ -152,18 +172,6 @@ def asset(name: str, house: Path | None = None) -> str:
 
 def _filled(body: str, formulas: Sequence[str]) -> str:
     return _SLOT.sub(lambda found: formulas[int(found[1])], body)
-
-
-def _without_styles(html: str) -> str:
-    """The layout with its style attributes set aside: the page's policy takes none, its script sets them one by one."""
-    return html.replace(' style="', ' data-style="')
-
-
-def _spoken(rendered: katex.Rendered) -> str:
-    """The layout with the MathML that screen readers speak."""
-    start = '<span class="katex">'
-    spoken = f'{start}<span class="katex-mathml">{rendered.mathml}</span>'
-    return _without_styles(rendered.html).replace(start, spoken, 1)
 
 
 def _packed(text: str) -> str:

@@ -283,7 +283,7 @@ def render(document: Document, form: str, index: bool = False, house: Path | Non
     if page is not None:
         shown = widgets_of(document.name) if document.listed else ()
         assets = (asset(n, house) for n in ("report.css", "report.js"))
-        return page.finished(_closer(text), document.title, *assets, widgets=shown)
+        return page.finished(text, document.title, *assets, widgets=shown)
     if form in ("tex", "typ") and any(map(escape.is_chinese, text)):
         text = _laid_out(environment, name, data | {"chinese": True}, house)
     text = _tidy(text)
@@ -351,13 +351,7 @@ def render_index(documents: tuple[Entry, ...], form: str = "md", code: str = "en
         return _tidy(text)
     title = str(_words(form, code).say("page.catalogue"))
     files = (asset(name, house) for name in ("report.css", "report.js", "index.js"))
-    return page.finished(_closer(text), title, *files)
-
-
-def _closer(text: str) -> str:
-    """HTML without blanks at the ends of its lines and without empty lines, but as it is in blocks of code."""
-    parts = re.split(r"(<pre>.*?</pre>)", text, flags=re.DOTALL)
-    return "".join(part if part.startswith("<pre>") else re.sub(r"[ \t]*\n\s*", "\n", part) for part in parts)
+    return page.finished(text, title, *files)
 
 
 def _tidy(text: str) -> str:
