@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from derive.language import LanguageError
 from derive.language import load as _load
 from derive.language import loads as _loads
-from derive.language.printer import to_text
+from derive.language.printer import need_text, to_text
 from derive.language.theory import Theorem as Statement
 from derive.language.theory import Theory as Text
 from derive.term import Term, subterm
@@ -63,7 +63,7 @@ class Claim:
     @property
     def domain(self) -> tuple[str, ...]:
         """Where the left side is defined, beyond what is declared and assumed."""
-        return tuple(to_text(c) for c in self.result.account.domain) if self.result.account else ()
+        return tuple(map(need_text, self.result.account.domain)) if self.result.account else ()
 
     @property
     def steps(self) -> tuple[Step, ...]:

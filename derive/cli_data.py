@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from derive.language.errors import LanguageError
-from derive.language.printer import to_text
+from derive.language.printer import need_text, to_text
 
 if TYPE_CHECKING:
     from derive.engine.verdict import ClaimResult, TheoremResult, TheoryResult
@@ -99,7 +99,7 @@ def claim_data(result: ClaimResult) -> dict[str, Any]:
         "caption": claim.caption,
         "verdict": result.verdict,
         "reason": spoken_reason(result.reason, result.counterexample is not None),
-        "domain": _texts(account.domain) if account else [],
+        "domain": [need_text(need) for need in account.domain] if account else [],
         "hypotheses": _texts(result.hypotheses),
         "lemmas": sorted(account.lemmas) if account else [],
         "steps": len(result.proof.steps) if result.proof else 0,

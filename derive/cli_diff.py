@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from derive.cli_infer import inferred
 from derive.language import LanguageError, loads
 from derive.language import condition as read_back
-from derive.language.printer import axes_of, to_text
+from derive.language.printer import axes_of, need_text, to_text
 from derive.language.source import Source, parse
 from derive.term import Term, cmp, subterms
 
@@ -306,7 +306,7 @@ def notes(found: Answer) -> list[str]:
     from derive.language.errors import printable
 
     claim = found.claim
-    domain = [to_text(c) for c in claim.account.domain] if claim.account else []
+    domain = [need_text(need) for need in claim.account.domain] if claim.account else []
     lines = [f"wherever {' and '.join(domain)}"] if domain else []
     if claim.hypotheses:
         lines.append(f"using {' and '.join(to_text(h) for h in claim.hypotheses)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from derive.language.errors import printable
-from derive.language.printer import to_text
+from derive.language.printer import need_text, to_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,7 +123,7 @@ def _claim(claim: ClaimResult, view: ClaimView, several: bool) -> list[str]:
     caption = f"   ({printable(claim.claim.caption)})" if claim.claim.caption else ""
     lines = [f"{mark}{printable(claim.claim.statement)}{caption}"]
     if view.domain:
-        lines.append(f"  wherever {_joined(view.domain)}")
+        lines.append(f"  wherever {' and '.join(map(need_text, view.domain))}")
     if claim.verdict == "proved" and view.hypotheses:
         lines.append(f"  using {_joined(view.hypotheses)}")
     if view.counterexample is not None:

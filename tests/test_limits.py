@@ -129,6 +129,53 @@ def test_a_cold_limit_needs_its_maximum_to_be_unique(left, right, given):
         assert not proved(f"{left} == {right}", [], "m: index[n]")
 
 
+# -- limits that a sign decides --------------------------------------------------------------------------------------
+
+SIGNS = [
+    ("limit(erf(T * x), T, oo)", "sign(x)"),
+    ("limit(atan(T * x), T, oo)", "sign(x) * pi / 2"),
+    ("limit(x * sigmoid(T * x), T, oo)", "relu(x)"),
+    ("limit(softplus(T * x) / T, T, oo)", "relu(x)"),
+    ("limit(log(cosh(T * x)) / T, T, oo)", "abs(x)"),
+    ('limit(sqrt(x ** 2 + T ** 2), T, 0, "+")', "abs(x)"),
+    ('limit(x / (abs(x) + T), T, 0, "+")', "sign(x)"),
+    ('limit(abs(x) ** T, T, 0, "+")', "where(x == 0, 0, 1)"),
+    ("limit(log(exp(T * x) + exp(T * u)) / T, T, oo)", "max(x, u)"),
+    ("limit((exp(T * x) - exp(T * u)) / (exp(T * x) + exp(T * u)), T, oo)", "sign(x - u)"),
+    ("limit(x / (x + u), x, 0)", "where(u == 0, 1, 0)"),
+    ("limit(1 / (1 + T * x ** 2), T, oo)", "where(x == 0, 1, 0)"),
+    ("limit(sum(tanh(T * z[k]) for k in n), T, oo)", "sum(sign(z[k]) for k in n)"),
+    ("limit(sum(exp(-T * abs(z[k] - x)) for k in n), T, oo)", "sum(where(z[k] == x, 1, 0) for k in n)"),
+    ("limit(exp(T) * sigmoid(T) * (1 - sigmoid(T)), T, oo)", "1"),
+    ("limit(exp(2 * T) * (1 - tanh(T)), T, oo)", "2"),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), SIGNS)
+def test_a_sign_that_decides_is_told_apart(left, right):
+    assert proved(f"{left} == {right}")
+
+
+@pytest.mark.parametrize(("left", "right"), SIGNS)
+@pytest.mark.parametrize("damage", ["{} + 1/1000", "2 * ({})", "({}) * where(x == 0, 2, 1)"])
+def test_a_damaged_limit_by_signs_is_not_proved(left, right, damage):
+    if "x" in left or "where" not in damage:
+        assert proved(f"{left} == {damage.format(right)}") is (damage.format(right) in TRUE_ALL_THE_SAME)
+
+
+TRUE_ALL_THE_SAME = {  # 0 times anything
+    f"({right}) * where(x == 0, 2, 1)"
+    for right in ("sign(x)", "sign(x) * pi / 2", "relu(x)", "abs(x)", "where(x == 0, 0, 1)")
+}
+
+
+def test_what_is_decided_at_a_point_does_not_hold_around_it():
+    assert not proved("diff(limit(tanh(T * x), T, oo), x) == 0")
+    assert not proved("limit(limit(tanh(T * x), T, oo), x, 0) == 0")
+    assert proved('limit(limit(tanh(T * x), T, oo), x, 0, "-") == -1')
+    assert not proved("limit(limit(T * tanh(x * T), x, 0), T, oo) == limit(limit(T * tanh(x * T), T, oo), x, 0)")
+
+
 # -- limits that do not exist, or of which nothing is known ----------------------------------------------------------
 
 ABSENT = [
@@ -146,7 +193,6 @@ ABSENT = [
     ("limit(u * x, x, oo)", "0"),
     ("limit(exp(u * x), x, oo)", "0"),
     ("limit(u * x / (u * x), x, 0)", "1"),
-    ("limit(x / (x + u), x, 0)", "0"),
     ("limit((x ** 2 + u) / x, x, 0)", "0"),
     ("limit(log(x), x, 0)", "0"),
     ("limit(x * log(x), x, 0)", "0"),

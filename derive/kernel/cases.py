@@ -146,8 +146,8 @@ def delta_of(nf: Normal, i: Term, j: Term) -> Poly:
     if "num" not in (i.op, j.op) and subscript_axis(i, nf.context) != subscript_axis(j, nf.context):
         raise Rejected("delta of indices of different axes")
     for g in nf.guards:
-        if g.op == "cmp" and {g.args[0], g.args[1]} == {i, j} and g.value in ("!=", "<", ">"):
-            return {}
+        if g.op == "cmp" and {g.args[0], g.args[1]} == {i, j} and g.value in ("==", "!=", "<", ">"):
+            return {UNIT: 1} if g.value == "==" else {}
     return nf.atom(delta(*sorted((i, j), key=letter_key)))
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from derive.kernel import cases, powers, special
-from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, constant, key, leading, primes, scaled
+from derive.kernel.poly import PIECEWISE, UNIT, Exponent, Mono, Poly, add_to, constant, key, leading, primes, scaled
 from derive.kernel.signs import NEG, POS, ZERO, sign
 from derive.term import ONE, TWO, Term, add, both, cmp, div, fn, mul, neg, num, over, power, sub, where
 from derive.term import ZERO as NOUGHT
@@ -37,15 +37,6 @@ BY_CASES: dict[str, Callable[..., Term]] = {
     "min": lambda u, v: where(cmp("<=", u, v), u, v),
 }
 
-# The same as polynomials: what the argument is multiplied by (sign: the value itself; max and min: of the difference).
-PIECES: dict[str, Callable[[Normal, Poly], Poly]] = {
-    "abs": cases.sided,
-    "sign": cases.sided,
-    "relu": cases.positive,
-    "max": cases.positive,
-    "min": lambda nf, u: cases.positive(nf, scaled(u, -1)),
-}
-
 
 def function(nf: Normal, term: Term) -> Poly:
     name, args = term.value, term.args
@@ -55,16 +46,12 @@ def function(nf: Normal, term: Term) -> Poly:
         return log(nf, args[0])
     if name in UNFOLD:
         return nf.poly(UNFOLD[name](*args))
-    if name in PIECES:
-        u = nf.poly(args[0] if len(args) == 1 else sub(*args))
-        signs = sign(nf, nf.term(u))
-        if name != "sign" and not (signs & NEG and signs & POS):  # one of the pieces
-            upper = not signs & NEG if name != "min" else not signs & POS
-            if name in ("max", "min"):
-                return nf.poly(args[0 if upper else 1])
-            return u if upper else scaled(u, -1) if name == "abs" else {}
-        value = nf.mul(PIECES[name](nf, u), u if name != "sign" else {UNIT: 1})
-        return value if len(args) == 1 else add_to(dict(value), nf.poly(args[1]))
+    if name in ("max", "min"):
+        u, v = map(nf.poly, args)
+        side = 1 if name == "max" else -1
+        return add_to(dict(v), piece(nf, "relu", scaled(add_to(dict(u), v, -1), side)), side)
+    if name in PIECEWISE:
+        return piece(nf, name, nf.poly(args[0]))
     if name == "exp":
         return nf.exp(nf.poly(args[0]))
     u = nf.poly(args[0])
@@ -73,6 +60,20 @@ def function(nf: Normal, term: Term) -> Poly:
     if name in ("sin", "cos"):
         return special.circular(nf, name, u)
     return special.special(nf, name, u)
+
+
+def piece(nf: Normal, name: str, u: Poly) -> Poly:
+    """abs, sign or relu of a polynomial, in each of its cases by itself."""
+    if name == "sign":
+        return cases.sided(nf, u)
+    if nf.cases(u) is not None:
+        return nf.by_cases(u, lambda here, part: piece(here, name, part))
+    signs = sign(nf, nf.term(u))
+    if not signs & NEG:
+        return u
+    if not signs & POS:
+        return scaled(u, -1) if name == "abs" else {}
+    return nf.mul(cases.sided(nf, u) if name == "abs" else nf.positive(u), u)
 
 
 def exp(nf: Normal, u: Poly) -> Poly:

@@ -18,10 +18,10 @@ from derive.kernel import domain, sums
 from derive.kernel.derivative import depends, differentiate
 from derive.kernel.functions import BY_CASES, UNFOLD
 from derive.kernel.normal import Normal
-from derive.kernel.poly import UNIT, Poly, add_to, key, scaled, small
+from derive.kernel.poly import UNIT, Poly, add_to, key, mono_key, scaled, small
 from derive.kernel.poly import constant as value_of
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, add_signs, difference, sign
+from derive.kernel.signs import ANY, FLIP, NEG, POS, RELATION, ZERO, add_signs, difference, sign
 from derive.kernel.wellformed import axes_of
 from derive.term import (
     CONDITIONS,
@@ -53,6 +53,7 @@ from derive.term import ZERO as NOUGHT
 LENGTHS = (3, 6, 10)  # of expansions, in turn
 FLAT = Fraction(1000)  # an order that any exponentially small error has
 MAX_POWER = 60  # that is multiplied out
+MAX_SPLITS = 2  # signs that are told apart, one in the cases of the other
 H = var("$h")  # the distance; coefficients hold it as log h alone
 LOG_H: Poly = {frozenset({(fn("log", H), 1)}): 1}
 KINDS = ("real", "positive", "nonnegative")  # of a variable that tends to a point
@@ -67,6 +68,13 @@ class Unknown(Exception):
 
 class Short(Unknown):
     """The expansion is too short to tell."""
+
+
+class Unclear(Unknown):
+    """The sign of a coefficient decides, and is not known."""
+
+    def __init__(self, coefficient: Term):
+        self.coefficient = coefficient
 
 
 Powers = dict[Fraction, Poly]
@@ -103,8 +111,11 @@ def exists(nf: Normal, term: Term) -> bool:
     return not any(t.op == "limit" for mono in nf.poly(term) for a, _ in mono for t in subterms(a))
 
 
-def limit(nf: Normal, body: Term, variable: Term, point: Term, side: int) -> Poly:
-    """The limit from one side: the variable is the point + side * h. Raises Unknown where no rule gives it."""
+def limit(nf: Normal, body: Term, variable: Term, point: Term, side: int, depth: int = 0) -> Poly:
+    """The limit from one side: the variable is the point + side * h. Raises Unknown where no rule gives it.
+
+    Where the sign of something that does not move decides, each of its cases has its own.
+    """
     declaration = nf.context.declarations.get(variable.value)
     if declaration is None or declaration.kind not in KINDS or variable.args or depends(nf, point, variable.value):
         raise Unknown
@@ -113,6 +124,15 @@ def limit(nf: Normal, body: Term, variable: Term, point: Term, side: int) -> Pol
             return Expansion(nf, variable, point, side, length).limit(body)
         except Short:
             continue
+        except Unclear as unclear:
+            if depth == MAX_SPLITS or not unclear.coefficient.letters <= body.letters:
+                raise
+            total: Poly = {}
+            for test in (cmp(relation, unclear.coefficient, NOUGHT) for relation in (">", "==", "<")):
+                here = nf.under(test)
+                if here is not None:
+                    add_to(total, nf.mul(nf.condition(test), limit(here, body, variable, point, side, depth + 1)))
+            return total
     raise Unknown
 
 
@@ -166,11 +186,14 @@ class Expansion:
 
     def limit(self, body: Term) -> Poly:
         """The value that the body tends to."""
-        germ = self.settled(self.germ(body))
+        germ = self.settled(self.germ(body))  # so the body is defined near the point
+        if germ.growth or germ.low < 0:  # what grows may cancel when it is multiplied out
+            germ = self.settled(self.germ(self.nf.anywhere(self.variable.value).canonical(body)))
+        germ = self.trimmed(germ)
         if germ.order <= 0:
             raise Short
         if germ.growth or germ.low < 0:
-            raise Unknown
+            raise self.unclear((germ.growth or germ.terms)[min(germ.growth or germ.terms)])
         return self.plain(germ.terms.get(Fraction(0), {}))
 
     def plain(self, poly: Poly) -> Poly:
@@ -178,6 +201,25 @@ class Expansion:
         if any(H.value in a.names for mono in poly for a, _ in mono):
             raise Unknown
         return poly
+
+    def unclear(self, poly: Poly) -> Unknown:
+        """What to raise where the sign of the polynomial decides."""
+        switches = [  # |x| by the sign of x
+            a.args[0].args[0]
+            for a in (a for mono in sorted(poly, key=mono_key) for a, _ in mono)
+            if a.op == "where" and a.args[0].op == "cmp" and a.args[0].args[1] is NOUGHT
+        ]
+        for term in (*switches, self.nf.term(poly)):
+            signs = self.sign(self.nf.poly(term))
+            if signs & (signs - 1) and H.value not in term.names:
+                return Unclear(term)
+        return Unknown()
+
+    def trimmed(self, germ: Germ) -> Germ:
+        """The germ without leading terms that are known to be 0."""
+        while germ.terms and self.sign(germ.terms[min(germ.terms)]) == ZERO:
+            germ = germ_of(germ.growth, {e: c for e, c in germ.terms.items() if e > min(germ.terms)}, germ.order)
+        return germ
 
     # -- signs, which also see that two letters may be one and which entry is the largest ------------------------------
 
@@ -241,7 +283,7 @@ class Expansion:
             beside = self.settled(Germ(combined(other.growth, one.growth, -1), other.terms, other.order))
             if not beside.growth:
                 return germ_of(one.growth, combined(one.terms, beside.terms), min(one.order, beside.order))
-        raise Unknown
+        raise self.unclear(beside.growth[min(beside.growth)])
 
     def settled(self, germ: Germ) -> Germ:
         """The germ without its growth where that falls: exp(-c/h) is [c = 0] but for what is smaller than any power."""
@@ -257,6 +299,7 @@ class Expansion:
 
     def split(self, germ: Germ) -> tuple[Fraction, Poly, Germ]:
         """The leading power, its coefficient c, and u where the germ is c h^e (1 + u) times its growth."""
+        germ = self.trimmed(germ)
         if not germ.terms:
             raise Short if germ.order != inf else Unknown
         first = min(germ.terms)
@@ -283,7 +326,7 @@ class Expansion:
         signs = self.sign(lead)
         alone = base.order == inf and len(base.terms) == 1 and exponent > 0 and not signs & NEG
         if not alone and (signs & ZERO or (signs != POS and exponent.denominator != 1)):
-            raise Unknown
+            raise self.unclear(lead)
         binomials = [Fraction(1)]
         for k in range(self.length):
             binomials.append(binomials[-1] * (exponent - k) / (k + 1))
@@ -294,7 +337,7 @@ class Expansion:
     def log(self, u: Germ) -> Germ:
         first, lead, rest = self.split(u)
         if self.sign(lead) != POS:
-            raise Unknown
+            raise self.unclear(lead)
         start = combined({Fraction(0): self.nf.poly(fn("log", self.nf.term(lead)))}, {Fraction(0): LOG_H}, first)
         tail = self.series(rest, [{}] + [number(Fraction((-1) ** (k + 1), k)) for k in range(1, self.length + 1)])
         return self.plus(germ_of({}, combined(start, u.growth)), tail)
@@ -302,7 +345,7 @@ class Expansion:
     def exp(self, u: Germ) -> Germ:
         u = self.settled(u)
         if u.growth or u.order <= 0:
-            raise Unknown if u.growth else Short
+            raise self.unclear(u.growth[min(u.growth)]) if u.growth else Short()
         start = self.nf.exp(self.plain(u.terms.get(Fraction(0), {})))
         front = germ_of({e: c for e, c in u.terms.items() if e < 0}, {Fraction(0): start})
         factors = [number(Fraction(1, factorial(k))) for k in range(self.length + 1)]
@@ -310,7 +353,7 @@ class Expansion:
 
     def smooth(self, name: str, u: Germ) -> Germ:
         """A function by its Taylor series where its argument has a limit."""
-        u = self.settled(u)
+        u = self.trimmed(self.settled(u))
         if u.growth or u.low < 0 or u.order <= 0:
             return self.far(name, u)
         start = self.plain(u.terms.get(Fraction(0), {}))
@@ -335,6 +378,8 @@ class Expansion:
             if name == "erf":
                 return germ_of({}, bound.terms, FLAT)
             return self.plus(bound, self.scaled(self.smooth("atan", self.power(u, Fraction(-1))), -1))
+        if name in ("atan", "erf") and large:
+            raise self.unclear(u.terms[min(u.terms)])
         if SMOOTH[name] != ANY:
             raise Unknown
         return Germ({}, {}, Fraction(0))
@@ -350,7 +395,9 @@ class Expansion:
     def known(self, term: Term) -> Poly:
         """The normal form of a term that does not move; what its form says of its sign is kept."""
         poly = self.nf.poly(term)
-        self.nf.signs[self.nf.term(poly)] = self.sign(poly) & sign(self.nf, term) or ANY
+        signs = self.sign(poly) & sign(self.nf, term) or ANY
+        for side, seen in ((1, signs), (-1, FLIP[signs])):
+            self.nf.signs[self.nf.term(scaled(poly, side))] = seen
         return poly
 
     def expand(self, term: Term) -> Germ:
@@ -367,7 +414,10 @@ class Expansion:
             value = None if depends(self.nf, args[1], self.variable.value) else value_of(self.nf.poly(args[1]))
             if value is not None:
                 return self.power(self.germ(args[0]), Fraction(value))
-            return self.exp(self.times(self.germ(args[1]), self.log(self.germ(args[0]))))
+            base, exponent = map(self.germ, args)
+            if not self.trimmed(base).terms and base.order == inf and self.sense(exponent) == POS:
+                return constant({})
+            return self.exp(self.times(exponent, self.log(base)))
         if op == "fn":
             return self.function(term.value, args)
         if op == "where":
@@ -395,7 +445,7 @@ class Expansion:
         for test, part in ((condition, then), (negation(condition), other)):
             here = self.under(test)
             if here is not None:
-                parts.append(self.times(constant(self.nf.condition(test)), here.germ(part)))
+                parts.append(self.times(constant(self.nf.condition(test)), here.settled(here.germ(part))))
         return reduce(self.plus, parts)
 
     def settles(self, condition: Term) -> bool:
@@ -421,7 +471,13 @@ class Expansion:
         if depends(self.nf, filter_, self.variable.value):
             raise Unknown
         here = self.under(filter_)
-        germ = here.germ(body) if here is not None else constant({})
+        try:
+            germ = here.settled(here.germ(body)) if here is not None else constant({})
+        except Unclear as unclear:
+            if unclear.coefficient.letters.isdisjoint(letters):
+                raise
+            c = unclear.coefficient
+            germ = here.cases(cmp(">", c, NOUGHT), body, where(cmp("==", c, NOUGHT), body, body))
         moving = [e for e, c in germ.growth.items() if not self.nf.term(c).letters.isdisjoint(letters)]
         if term.op == "sum" and moving:
             if len(moving) > 1 or len(letters) > 1 or filter_ is not TRUE:

@@ -71,6 +71,7 @@ class Normal:
         self.above: Normal | None = None  # that of which this is a case
         self.depth = 0
         self.forget()
+        self.tie(guards)
         self.install()
 
     def forget(self) -> None:
@@ -117,16 +118,20 @@ class Normal:
         made.facts = {k: list(v) for k, v in self.facts.items()}
         made.orders, made.lows, made.depth = list(self.orders), dict(self.lows), 0
         made.forget()
-        for g in guards:  # in a case i = j one letter stands for both
-            if g.op == "cmp" and g.value == "==" and all(a.op == "index" for a in g.args):
-                new, old = sorted((made.ties.get(a, a) for a in g.args), key=letter_key)
-                if new is not old:
-                    made.ties = {k: new if v is old else v for k, v in made.ties.items()} | {old: new}
+        made.tie(guards)
         for fact in facts:
             known.bound_size(made, fact)
             made.record(fact)
         made.forget()
         return made
+
+    def tie(self, guards: Iterable[Term]) -> None:
+        """Where letters are known to be equal, one stands for both."""
+        for g in guards:
+            if g.op == "cmp" and g.value == "==" and all(a.op == "index" for a in g.args):
+                new, old = sorted((self.ties.get(a, a) for a in g.args), key=letter_key)
+                if new is not old:
+                    self.ties = {k: new if v is old else v for k, v in self.ties.items()} | {old: new}
 
     def averaged(self) -> Normal:
         """The normal form for what stands in a mean, which takes all values: a case outside speaks of one of them."""

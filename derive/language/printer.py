@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from derive.language.words import RESERVED
-from derive.term import TRUE, Term, fresh, index, make, substitute, subterms
+from derive.term import CONDITIONS, TRUE, Term, fresh, index, make, substitute, subterms
 
 # Precedence, as Python's: what binds tighter is higher.
 OR, AND, NOT, COMPARE, ADD, MUL, NEG, POW, ATOM = range(9)
@@ -25,6 +25,16 @@ def to_text(term: Term, avoid: Iterable[str] = ()) -> str:
     for t in sorted(subterms(term), key=lambda t: t.depth):
         written[t] = _PRINT[t.op](t, written)
     return written[term][0]
+
+
+def need_text(need: Term) -> str:
+    """What a domain asks for: a condition; of a mean or a limit that it exists."""
+    letters = need.bound if need.op == "all" else ()
+    value = need.args[0] if letters else need
+    if value.op in CONDITIONS:
+        return to_text(need)
+    of = f" for all {', '.join(k.value[0] for k in letters)}" if letters else ""
+    return f"{to_text(value)} exists{of}"
 
 
 def axes_of(term: Term) -> frozenset[str]:
