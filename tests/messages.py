@@ -32,7 +32,7 @@ RAISED = {
 # Those with a text that no report tells: they are caught, or end the program.
 UNTOLD = {
     "term": ("AttributeError", "IndexError"),
-    "kernel": (),
+    "kernel": ("unclear",),
     "engine": ("KeyError",),
     "evidence": ("Cut", "Disagreement", "Imprecise", "NeedsDraw", "NoOpinion", "NotDecided", "Uncovered"),
     "sympy_bridge": ("Undefined",),
