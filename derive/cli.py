@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -224,6 +224,15 @@ def diff(
     return REFUTED if found.verdict == "refuted" else ALL_PROVED if found.verdict == "proved" else OPEN
 
 
+def _chosen(option: str, text: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The parts of a list that an option was given. Raises BadParameter unless all are known and there is one."""
+    chosen = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    unknown = [part for part in chosen if part not in known]
+    if unknown or not chosen:
+        raise click.BadParameter(f"{', '.join(unknown) or 'nothing'}; choose of {', '.join(known)}", param_hint=option)
+    return chosen
+
+
 @derive.command()
 @click.argument("names", metavar="[NAME|FILE]...", nargs=-1)
 @click.option(
@@ -232,10 +241,10 @@ def diff(
 @click.option("--out", type=folder, metavar="DIR", default=Path("reports"), show_default=True)
 @click.option(
     "--lang",
-    type=click.Choice(["en", "zh"]),
     default="en",
     show_default=True,
-    help="Language of the reports; in Chinese a file is called NAME.zh.FORMAT.",
+    metavar="LIST",
+    help="Of en, zh; in Chinese a file is called NAME.zh.FORMAT. Reports in both link to each other.",
 )
 @click.option(
     "--template",
@@ -261,20 +270,17 @@ def report(
     from derive.cli_text import written_text
     from derive.language import LanguageError, catalogue
     from derive.report.figures import wanted
+    from derive.report.languages import LANGUAGES
     from derive.report.page import BadTemplate
     from derive.report.pdf import MissingTool
     from derive.report.several import report_all
     from derive.report.store import Store, default_store
     from derive.report.write import FORMATS, Options, write_index
 
-    chosen = tuple(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
-    unknown = [part for part in chosen if part not in FORMATS]
-    if unknown or not chosen:
-        raise click.BadParameter(
-            f"{', '.join(unknown) or 'nothing'}; choose of {', '.join(FORMATS)}", param_hint="--format"
-        )
+    chosen = _chosen("--format", formats, FORMATS)
+    codes = _chosen("--lang", lang, LANGUAGES)
     store = Store() if no_cache else default_store()
-    options = Options(timeout, not names, lang, house)
+    ways = [Options(timeout, not names, code, house, tuple(c for c in codes if c != code)) for code in codes]
     sources, files, bad = [], [], False
     with _progress() as tell:
         for name in names or catalogue():
@@ -289,18 +295,18 @@ def report(
             else:
                 sources.append(name)
         try:
-            made = report_all(sources, chosen, out, options, store, tell)
+            made = [report_all(sources, chosen, out, options, store, tell) for options in ways]
         except BadTemplate as problem:
             raise Failure(f"{house}: {problem}", USAGE) from problem
         except MissingTool as problem:
             raise Failure(str(problem), TOOL_MISSING) from problem
         except OSError as problem:
             raise Failure(f"cannot write to {out}: {problem.strerror}", USAGE) from problem
-        entries = [entry for entry, _ in made]
-        for _, written in made:
-            files += written
-        if not names:
-            files += write_index(entries, chosen, out, options, store)
+        for options, reports in zip(ways, made, strict=True):
+            files += [file for _, written in reports for file in written]
+            if not names:
+                files += write_index([entry for entry, _ in reports], chosen, out, options, store)
+    entries = [entry for entry, _ in made[0]]
     click.echo(written_text(entries, files))
     if open_ and files:
         click.launch(str(next((f for f in files if f.suffix == ".html"), files[0])))

@@ -32,12 +32,13 @@ from derive.language.words import FUNCTIONS
 from derive.paths import template_dir
 from derive.report import escape, katex, pdf, plots, prose, words
 from derive.report.document import Document, document
+from derive.report.entry import entry
 from derive.report.figures import _LAWS as DRAWN
 from derive.report.figures import Curve, Figure, Panel
-from derive.report.languages import LANGUAGES, language, messages, table
+from derive.report.languages import LANGUAGES, file_name, language, messages, table
 from derive.report.numbers import UNASKED, VARIANTS, Evidence
 from derive.report.pdf import MissingTool
-from derive.report.render import render
+from derive.report.render import render, render_index
 
 Derive = Callable[..., Run]
 Checked = Callable[[str], TheoryResult]
@@ -435,7 +436,8 @@ def test_chinese_reports_stand_beside_the_english_ones(derive: Derive, elsewhere
 
 def test_unknown_language_is_a_usage_error(derive: Derive) -> None:
     run = derive("report", "softmax", "--lang", "tlh")
-    assert run.status == 2 and "'en'" in run.err and "'zh'" in run.err
+    assert run.status == 2 and "tlh; choose of en, zh" in run.err
+    assert derive("report", "softmax", "--lang", ",").status == 2
 
 
 # -- LaTeX ------------------------------------------------------------------------------------------------------------
@@ -480,3 +482,32 @@ def test_words_within_formulas_are_chinese_too() -> None:
 def test_chinese_line_may_break_after_a_stop_before_what_is_not_chinese() -> None:
     assert escape.tex("其中，SciPy：") == r"其中，\allowbreak{}SciPy：\allowbreak{}"
     assert "allowbreak" not in escape.tex("（其中，中文")
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_report_links_to_the_same_report_in_the_other_languages_of_the_run(form: str) -> None:
+    result = checked_text('"""One."""\nx: real\ndef one():\n    assert x + x == 2*x\n')
+    for code, other, name, tag in (("en", "zh", "中文", "zh-Hans"), ("zh", "en", "English", "en")):
+        made = document(result, language=code)
+        place = file_name(made.name, form, other)
+        index = file_name("index", form, other)
+        texts = render(made, form, beside=(other,)), render_index((entry(made),), form, code, beside=(other,))
+        for text, address in zip(texts, (place, index), strict=True):
+            if form == "md":
+                assert f"\n\n[{name}]({address})\n\n" in text
+                continue
+            links = [e for e in elements(parsed(text), "a") if e.get("hreflang")]
+            told = [(e.get("href"), e.get("hreflang"), e.get("lang"), e.text) for e in links]
+            assert told == [(address, tag, tag, name)]
+        alone = render(made, form)
+        assert place not in alone and name not in alone
+
+
+def test_reports_in_both_languages_are_written_in_one_run(derive: Derive, elsewhere: Path) -> None:
+    (elsewhere / "mine.derive").write_text('"""One."""\nx: real\ndef one():\n    assert x + x == 2*x\n')
+    assert derive("report", "mine.derive", "--lang", "en,zh", "--format", "md").status == 0
+    assert sorted(p.name for p in (elsewhere / "reports").iterdir()) == ["mine.md", "mine.zh.md"]
+    text = (elsewhere / "reports" / "mine.md").read_text(encoding="utf-8")
+    assert "[中文](mine.zh.md)" in text and "`derive report mine.derive --lang en,zh`" in text
+    assert derive("report", "mine.derive", "--format", "md").status == 0  # kept reports are of another run
+    assert "mine.zh.md" not in (elsewhere / "reports" / "mine.md").read_text(encoding="utf-8")

@@ -23,12 +23,12 @@ from markupsafe import Markup
 from derive.language.printer import to_text
 from derive.paths import template_dir
 from derive.report import escape, katex, layouts, prose
+from derive.report.languages import tag
 from derive.report.printer import ROOM, Printer
 from derive.report.widgets import Widget, view
 from derive.term import Term
 
 LARGEST = 600_000  # bytes of a page
-_TAGS = {"zh": "zh-Hans"}  # what a language is called in HTML, where that is not its code
 _IMPLIED = re.compile(r"</(?:li|dt|dd|td|th|tr|thead|tbody)>\n?")  # what begins or ends after them says that they end
 _QUOTED = re.compile(r'="([\w.#%+-]+)"(?=[\s>])', re.ASCII)  # a value that needs no quotes
 _SLOT = re.compile("\0(\\d+)\0")  # no text of a user holds a zero byte here: `escape.visible` has shown it
@@ -202,7 +202,7 @@ def _assembled(
     rules = "; ".join(f"{name} {value}" for name, value in policy.items())
     head = [
         "<!DOCTYPE html>",
-        f'<html lang="{_TAGS.get(language, language)}">',
+        f'<html lang="{tag(language)}">',
         "<head>",
         '<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{rules}">',

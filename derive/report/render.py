@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from derive.report.document import Document
 from derive.report.entry import Entry
 from derive.report.figures import Figure
 from derive.report.graph import graph_of, graph_of_theories
-from derive.report.languages import Language, file_name, language, within_formulas
+from derive.report.languages import Language, file_name, language, translations, within_formulas
 from derive.report.page import BadTemplate, Page, asset
 from derive.report.printer import ROOM, Printer
 from derive.report.sentences import Sentences
@@ -219,9 +219,9 @@ def _words(name: str, code: str) -> Language:
     return language(code, Safe(FORMATS[name]).escape)
 
 
-def _command(code: str, *rest: str) -> str:
-    """What writes the report anew."""
-    return " ".join(["derive report", *rest, *(() if code == "en" else (f"--lang {code}",))])
+def _command(codes: Sequence[str], *rest: str) -> str:
+    """What writes the report anew, with those in the other languages."""
+    return " ".join(["derive report", *rest, *(() if codes == ("en",) else (f"--lang {','.join(codes)}",))])
 
 
 def _rechecking(document: Document) -> str:
@@ -245,8 +245,11 @@ def _formulas(form: Format, printer: Printer) -> dict[str, Callable[..., Any]]:
     }
 
 
-def render(document: Document, form: str, index: bool = False, house: Path | None = None) -> str:
-    """The document as the text of one file. `index` says that the list of all reports lies beside it.
+def render(
+    document: Document, form: str, index: bool = False, house: Path | None = None, beside: Sequence[str] = ()
+) -> str:
+    """The document as the text of one file. `index` says that the list of all reports lies beside it, `beside` in which
+    other languages the report does.
 
     Templates, style sheets and scripts in the folder `house` stand for those of the package. Raises BadTemplate for one
     that asks for what is not there.
@@ -265,11 +268,12 @@ def render(document: Document, form: str, index: bool = False, house: Path | Non
         "evidence": document.evidence,
         "defined_names": {d.name for d in document.definitions},
         "say": Sentences(_words(form, document.language), formulas, safe.code, safe.strong),
-        "command": _command(document.language, document.source),
+        "command": _command((document.language, *beside), document.source),
         "certifying": (f"derive check {document.source} --certificate .", f"derive verify {document.name}.json"),
         "rechecked": _rechecking(document),
         "room": ROOM,
         "index": index,
+        "translations": translations(document.name, form, beside),
         "drawing": _drawing(document, form),
         "graph": graph_of(document),
         "widgets": view.views(document.name, page.formula) if page and document.listed else (),
@@ -333,7 +337,13 @@ def _spoken(words: Language, figure: Figure) -> str:
     return str(words.say("figures.described", title=figure.title_in(words.code), alt=words.told(figure.alt)))
 
 
-def render_index(documents: tuple[Entry, ...], form: str = "md", code: str = "en", house: Path | None = None) -> str:
+def render_index(
+    documents: tuple[Entry, ...],
+    form: str = "md",
+    code: str = "en",
+    house: Path | None = None,
+    beside: Sequence[str] = (),
+) -> str:
     """The list of all reports."""
     page = Page(code, house)
     environment = _environment(form, code, house).overlay()
@@ -341,10 +351,11 @@ def render_index(documents: tuple[Entry, ...], form: str = "md", code: str = "en
         environment.filters = environment.filters | {"label": _of_document(page.label)}
     data = {
         "documents": documents,
+        "translations": translations("index", form, beside),
         "graph": graph_of_theories(documents, {d.name: quote(file_name(d.name, form, code)) for d in documents}),
         "verdict": min((d.verdict for d in documents), key=ORDER.index, default="undecided"),
         "theorems": sum(len(d.theorems) for d in documents),
-        "command": _command(code),
+        "command": _command((code, *beside)),
     }
     text = _laid_out(environment, f"index.{form}.j2", data, house)
     if form != "html":

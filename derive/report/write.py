@@ -33,13 +33,15 @@ _TIMES_UP = ("time limit", "time ran out")  # in the reasons of results that a f
 
 @dataclass(frozen=True)
 class Options:
-    """How reports are made. `index` says that a list of all reports will lie beside them, `house` is a folder of
-    templates that stand for those of the package; `timeout` is in seconds for each claim."""
+    """How reports are made. `index` says that a list of all reports will lie beside them, `beside` in which other
+    languages they will; `house` is a folder of templates that stand for those of the package; `timeout` is in seconds
+    for each claim."""
 
     timeout: float = 30.0
     index: bool = False
     language: str = "en"
     house: Path | None = None
+    beside: tuple[str, ...] = ()
 
 
 def report_theory(
@@ -107,7 +109,7 @@ def _rendered(made: Document, form: str, options: Options) -> list[tuple[str, st
     if form == "pdf":
         made_of = partial(render, made, house=options.house)
         return [(name, _packed(pdf.pdf(made_of, beside)), True)]
-    text = render(made, form, options.index, options.house)
+    text = render(made, form, options.index, options.house, options.beside)
     return [(name, text, False), *((name, _packed(data), True) for name, data in beside.items())]
 
 
@@ -141,6 +143,7 @@ def _keys(theory: Theory, formats: Sequence[str], options: Options) -> dict[str,
         "timeout": options.timeout,
         "index": options.index,
         "language": options.language,
+        "beside": options.beside,
         **_layout(options),
     }
     programs = {"pdf": pdf.program()}
@@ -185,12 +188,19 @@ def write_index(
     forms = [form for form in ("md", "html") if form == "md" or form in formats]
     paths = [folder / file_name("index", form, options.language) for form in forms]
     for form, path in zip(forms, paths, strict=True):
-        key = key_of(index=plain(tuple(entries)), form=form, language=options.language, **_layout(options), **_where())
+        key = key_of(
+            index=plain(tuple(entries)),
+            form=form,
+            language=options.language,
+            beside=options.beside,
+            **_layout(options),
+            **_where(),
+        )
         text = store.get(key)
         if text is None:
             from derive.report.render import render_index
 
-            text = render_index(tuple(entries), form, options.language, options.house)
+            text = render_index(tuple(entries), form, options.language, options.house, options.beside)
             store.put(key, text)
         write_text(path, text)
     return paths

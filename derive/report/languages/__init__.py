@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
 LANGUAGES = ("en", "zh")
+_TAGS = {"zh": "zh-Hans"}  # what a language is called in HTML, where that is not its code
 _SLOT = re.compile(r"\{(\w+)\}")
 # What is put into a message of the program: a name, number or formula, or with a star another message.
 _PART = re.compile(r"\{(\*?)(\w+)\}")
@@ -98,6 +100,28 @@ def within_formulas(code: str) -> dict[str, str]:
 def file_name(stem: str, suffix: str, code: str = "en") -> str:
     """The name of a report's file: `softmax.html`, and `softmax.zh.html` in Chinese."""
     return f"{stem}.{suffix}" if code == "en" else f"{stem}.{code}.{suffix}"
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The same report in another language: what that is called in HTML and by itself, and where the file lies."""
+
+    tag: str
+    name: str
+    address: Markup
+
+
+def translations(stem: str, suffix: str, codes: Sequence[str]) -> tuple[Translation, ...]:
+    """The files of a report in these languages, which lie beside each other."""
+    return tuple(
+        Translation(tag(code), str(table(code)["page"]["language"]), Markup(quote(file_name(stem, suffix, code))))
+        for code in codes
+    )
+
+
+def tag(code: str) -> str:
+    """What a language is called in HTML."""
+    return _TAGS.get(code, code)
 
 
 def rule_words(rule: str) -> str:
