@@ -362,9 +362,11 @@ def code(name: str, wrt: str | None, backend: str, timeout: float) -> int:
 @derive.command()
 @click.argument("files", metavar="CERTIFICATE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @as_json
-def verify(files: tuple[Path, ...], as_json: bool) -> int:
+@time_limit
+def verify(files: tuple[Path, ...], as_json: bool, timeout: float) -> int:
     """Replay certificates with the kernel alone."""
     from derive.cli_data import verify_data
+    from derive.cli_limit import LATE, limited
     from derive.cli_text import verify_text
     from derive.kernel.certificate import verify_file
     from derive.kernel.proof import Rejected
@@ -372,16 +374,16 @@ def verify(files: tuple[Path, ...], as_json: bool) -> int:
     found: list[tuple[str, list[Replay] | Rejected]] = []
     for path in files:
         try:
-            found.append((str(path), verify_file(path)))
+            found.append((str(path), verify_file(path, lambda: limited(timeout))))
         except Rejected as problem:
             found.append((str(path), problem))
     click.echo(_dumped(verify_data(found)) if as_json else verify_text(found))
     if any(isinstance(replays, Exception) for _, replays in found):
         return BAD_INPUT
     replays = [replay for _, part in found if not isinstance(part, Exception) for replay in part]
-    if any(not replay.ok for replay in replays):
+    if any(not replay.ok and replay.reason != LATE for replay in replays):
         return REFUTED
-    return ALL_PROVED if replays else OPEN
+    return ALL_PROVED if replays and all(replay.ok for replay in replays) else OPEN
 
 
 # -- what the commands share ------------------------------------------------------------------------------------------

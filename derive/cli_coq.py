@@ -116,8 +116,8 @@ def _add_coq(command: click.Command) -> None:
     plain = command.callback
     assert plain is not None
 
-    def callback(files: tuple[Path, ...], as_json: bool, coq: bool) -> int:
-        status: int = plain(files=files, as_json=as_json)
+    def callback(files: tuple[Path, ...], as_json: bool, timeout: float, coq: bool) -> int:
+        status: int = plain(files=files, as_json=as_json, timeout=timeout)
         if not coq or status == BAD_INPUT:
             return status
         return status or recheck(files, as_json)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from derive.cli_limit import LATE
 from derive.language.errors import printable
 from derive.language.printer import need_text, to_text
 
@@ -94,8 +95,10 @@ def verify_text(found: Iterable[tuple[str, Sequence[Replay] | Exception]]) -> st
             lines.append(f"  rejected: {printable(str(replays))}")
             continue
         for replay in replays:
-            words = "accepted" if replay.ok else f"rejected: {printable(replay.reason or '')}"
-            mark = _verdict("proved" if replay.ok else "refuted")
+            late = replay.reason == LATE
+            fate = "undecided" if late else "rejected"
+            words = "accepted" if replay.ok else f"{fate}: {printable(replay.reason or '')}"
+            mark = _verdict("proved" if replay.ok else "undecided" if late else "refuted")
             lines.append(f"  {mark} {printable(replay.theorem)}, claim {replay.number}: {words}")
         lines.append(f"  {sum(r.ok for r in replays)} of {len(replays)} accepted by the kernel")
     return "\n".join(lines)

@@ -7,10 +7,13 @@ import json
 import os
 import pty
 import resource
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,9 @@ import pytest
 from conftest import ROOT, Run
 
 from derive import cli, cli_progress
+from derive.cli_limit import LATE, limited
+from derive.kernel.certificate import digest, seal
+from derive.kernel.proof import Rejected
 from derive.language import catalogue
 from derive.report import files, pdf
 
@@ -356,6 +362,64 @@ def test_verify_of_an_edited_text_or_of_no_certificate_is_bad_input(derive: Deri
 def test_verify_of_a_certificate_of_nothing_is_no_success(derive: Derive, theory: Write, tmp_path: Path) -> None:
     derive("check", theory(EMPTY), "--certificate", tmp_path)
     assert derive("verify", tmp_path / "mine.json").status == 4
+
+
+DOUBLED = """n: axis
+z: real[n]
+d0[i] = z[i]
+d1[i] = d0[i]*d0[i]
+def t():
+    assert sum(d1[i] for i in n) == sum(d1[j] for j in n)
+    assert z[i] == z[i]
+"""
+
+
+def endless(certificate: Path) -> None:
+    """Make the first claim one on d60, each name the square of the one before: written out it has no end."""
+    whole = json.loads(certificate.read_text().replace("d1", "d60"))
+    first, *_ = whole["theorems"][0]["claims"]
+    plain = {"rule": "algebra", "path": [], "reverse": False, "uses": [], "conditions": []}
+    first["proof"]["steps"] = [plain | {"after": first["claim"][-1]}]
+    named = first["context"]["definitions"]
+    assert [d["name"] for d in named] == ["d0", "d60"]
+    square = json.dumps(named.pop()).replace('"d0"', '"before"')
+    for number in range(1, 61):
+        named.append(json.loads(square.replace("d60", f"d{number}").replace("before", f"d{number - 1}")))
+        if "rests_on" in named[-1]:
+            named[-1]["rests_on"] = sorted({"z", *(f"d{k}" for k in range(number))})
+    whole["sha256"] = sha256(whole["text"].encode()).hexdigest()
+    for claim in whole["theorems"][0]["claims"]:
+        claim["digest"] = digest({k: v for k, v in claim.items() if k != "digest"})
+    whole["digest"] = seal(whole)
+    certificate.write_text(json.dumps(whole))
+
+
+def test_verify_ends_at_its_time_limit(derive: Derive, theory: Write, tmp_path: Path) -> None:
+    """A forged certificate may ask for work without end; the claims beside it are replayed all the same."""
+    derive("check", theory(DOUBLED), "--certificate", tmp_path)
+    certificate = tmp_path / "mine.json"
+    assert derive("verify", certificate).status == 0
+    endless(certificate)
+    start = time.process_time()
+    run = derive("verify", certificate, "--timeout", "0.5")
+
+    assert run.status == 4
+    assert "claim 1: undecided: the time limit was reached" in run.out
+    assert "claim 2: accepted" in run.out
+    assert time.process_time() - start < 5
+    (told,) = data(derive("verify", certificate, "--timeout", "0.5", "--json"))["certificates"]
+    assert [(c["accepted"], c["reason"]) for c in told["claims"]] == [(False, LATE), (True, None)]
+
+
+def test_time_limit_leaves_no_alarm_behind() -> None:
+    with suppress(Rejected), limited(0.05):
+        while True:
+            pass
+    with limited(60):
+        pass
+
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
 
 
 def test_verify_loads_neither_engine_nor_sympy_nor_numpy(certificate: Path) -> None:

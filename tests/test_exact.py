@@ -105,3 +105,9 @@ def test_false_claims_are_contradicted(text):
 )
 def test_what_cannot_be_evaluated_is_not_told(text):
     assert verdict(*text) is None
+
+
+def test_a_claim_that_is_judged_at_equal_letters_only_is_not_found_true():
+    """The larger of two normal entries has the mean 1/sqrt(pi); at i = j it has the mean 0."""
+    assert verdict("E(max(h[i], h[j])) == 0") is None
+    assert verdict("E(where(h[i] > h[j], E(max(h[i], h[j])), 0)) == E(where(h[i] > h[j], E(h[i]), 0))") is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -331,3 +332,14 @@ def test_a_number_that_is_no_index_of_its_axis_is_refused(place, value):
     for wrong in (0, 1):
         with pytest.raises(Rejected):
             decide(cmp("==", slope, num(wrong)), context)
+
+
+@pytest.mark.parametrize("relation", ["!=", "<", "<=", ">", ">="])
+def test_a_list_that_the_array_is_not_equal_to_gives_no_entries(relation):
+    """That z is not [1, 2] does not make z[0] 1."""
+    claim, context = first_claim(["z == [1, 2]"], "z[0] == 1")
+    (equal,) = context.hypotheses
+
+    assert decide(claim, context).rules
+    with pytest.raises(Rejected):
+        decide(claim, replace(context, hypotheses=(cmp(relation, *equal.args),)))

@@ -471,6 +471,18 @@ def test_lemma_about_another_variable_is_refused() -> None:
     assert refused_term(cmp("==", fn("abs", var("x")), var("x")), step, where_=lemma_context(lemma))
 
 
+def test_lemma_about_an_index_of_another_axis_is_refused() -> None:
+    """That t[k] is below n is true of an index of n."""
+    below = cmp(">", sub(size("n"), var("t", K)), ZERO)
+    other = Lemma("l", below, (), (Declaration("t", "index", ("n",), "m"),))
+    same = Lemma("l", below, (), (Declaration("t", "index", ("n",), "n"),))
+    line = Line(below, "lemma", uses=(Use("lemma", 0),))
+
+    assert check(Proof(below, lines=(line,)), lemma_context(same)).lemmas == {"l"}
+    with pytest.raises(Rejected, match="another t"):
+        check(Proof(below, lines=(line,)), lemma_context(other))
+
+
 def test_lemma_is_not_used_where_its_left_side_is_undefined() -> None:
     lemma = Lemma("l", cmp("==", make("div", (var("x"), var("x"))), ONE))
     step = Step("lemma", make("div", (var("x"), var("x"))), (), True, (Use("lemma", 0),))
@@ -924,3 +936,13 @@ def test_letter_that_a_normal_form_binds_is_not_put_into_an_equation(name: str) 
     use = Use("hypothesis", 0, ((J, place),), ONE)
 
     assert refused_term(trace, Step("algebra", ONE, uses=(use,)), where_=given(cmp("==", bound, ONE))).step == 1
+
+
+@pytest.mark.parametrize("name", ["flip", "r"])
+def test_case_beside_a_mean_of_its_own_names_comes_to_an_end(name: str) -> None:
+    """Where q[i] = r[j], one is put in for the other, but not into a mean, which takes all values."""
+    q, r = var("q", I), var(name, J)
+    inner = make("E", (fn("max", q, r),))
+    left = make("E", (where(cmp(">", q, r), inner, where(cmp("==", q, r), mul(q, inner), ZERO)),))
+
+    assert "normal forms differ" in refused_term(cmp("==", left, ONE), Step("laws_of_means", ONE)).reason

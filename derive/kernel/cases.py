@@ -335,7 +335,7 @@ def delta_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | Non
     old, new = a.args[::-1] if a.args[1].op == "index" else a.args
     if new.op == "var" or old.op == "var":
         old, new = (new, old) if new.op == "var" else (old, new)
-        if new.op != "index" or not any(old in subterms(b) for b, _ in rest):
+        if new.op != "index" or all(sums.swap_entry(b, old, new) is b for b, _ in rest):
             return None
         return nf.mul(nf.atom(a), exchanged(nf, rest, old, new))
     if old.op != "index" or old in new.letters or not any(old in p[0].letters for p in rest):
@@ -368,7 +368,7 @@ def zero_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None
         return {}
     entry = solved(nf, u)
     if entry is not None:
-        seen = any(entry[0] in subterms(b) for b, _ in rest)
+        seen = any(sums.swap_entry(b, *entry) is not b for b, _ in rest)  # nothing is put into a mean
         return nf.mul(nf.atom(a), exchanged(nf, rest, *entry)) if seen else None
     return None
 

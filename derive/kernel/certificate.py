@@ -9,13 +9,14 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-from derive.kernel.check import Names, check, pure_index
+from derive.kernel.check import MALFORMED, Names, check, pure_index
 from derive.kernel.context import Context, Declaration, Definition, Law, Lemma
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Cite, Condition, Line, Part, Proof, Rejected, Step, Use
@@ -35,6 +36,7 @@ NUMBER = re.compile(r"-?[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")  # longer ones are
 # -- readers: data to what it stands for, or Rejected -----------------------------------------------------------------
 
 Reader = Callable[[Any], Any]
+Limit = Callable[[], AbstractContextManager[None]]  # what each claim is replayed in
 
 
 def only(kind: type) -> Reader:
@@ -189,7 +191,8 @@ class Replay:
 class Proved:
     """The claims that were accepted, by theorem, each with what it rests on; and the names that they share."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: Limit) -> None:
+        self.limit = limit
         self.claims: dict[str, list[tuple[Term, Context]]] = {}
         self.names: list[Names] = []
 
@@ -201,23 +204,23 @@ class Proved:
         return self.shared(context)
 
 
-def verify_file(path: str | Path) -> list[Replay]:
+def verify_file(path: str | Path, limit: Limit = nullcontext) -> list[Replay]:
     """Replay every proof of a certificate. Raises Rejected where the file as a whole is none, or was edited."""
     try:
-        return verify(json.loads(Path(path).read_bytes()))
+        return verify(json.loads(Path(path).read_bytes()), limit)
     except (OSError, ValueError, RecursionError) as why:
         raise Rejected(f"{path} is not a certificate: {why}") from None
 
 
-def verify(data: Any) -> list[Replay]:
-    """Replay every proof of a decoded certificate, those of imported theorems first.
+def verify(data: Any, limit: Limit = nullcontext) -> list[Replay]:
+    """Replay every proof of a decoded certificate, those of imported theorems first, each claim within the limit.
 
     Raises Rejected for what is no certificate, and for one that was edited in what belongs to no claim.
     """
     if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
         raise Rejected(f"not a certificate of version {VERSION}")
     found: list[Replay] = []
-    proved = Proved()
+    proved = Proved(limit)
     for source in field(data, "imports", LIST):
         found += _theory(source, f"{field(source, 'theory', TEXT)}.", proved)
     field(data, "theory", TEXT)
@@ -240,11 +243,12 @@ def _theory(data: Any, prefix: str, proved: Proved) -> Iterator[Replay]:
         for number, claim in enumerate(claims, 1):
             why = None
             try:
-                proved.claims.setdefault(name, []).append(_replay(claim, proved))
+                with proved.limit():
+                    proved.claims.setdefault(name, []).append(_replay(claim, proved))
             except Rejected as rejected:
                 why = str(rejected)
-            except RecursionError:
-                why = "nested too deeply"
+            except MALFORMED as wrong:
+                why = "nested too deeply" if isinstance(wrong, RecursionError) else f"malformed: {type(wrong).__name__}"
             yield Replay(prefix + name, number, field(claim, "statement", TEXT), why is None, why)
 
 

@@ -463,7 +463,7 @@ def lemma_at(ground: Ground, account: Account, use: Use, here: Normal) -> Term:
         raise Rejected(f"lemma {lemma.name} is no comparison")
     for v in lemma.variables:
         own = context.declarations.get(v.name)
-        if own is None or (own.kind, own.axes, own.law) != (v.kind, v.axes, v.law):
+        if own is None or (own.kind, own.axes, own.over, own.law) != (v.kind, v.axes, v.over, v.law):
             raise Rejected(f"lemma {lemma.name} speaks of another {v.name}")
     for h in lemma.hypotheses:
         if not (here.holds(substitute(h, mapping)) if pure_index(h, context) else shared(h, lemma, context)):

@@ -91,6 +91,8 @@ class Example:
             for left, right in equations:
                 self.take(left, right)
                 self.take(right, left)
+        if min(self.sizes.values(), default=1) < 1:
+            raise Rejected("an axis has at least one index")
         for entry, value in self.entries.items():
             self.admit(entry, value)
         met = [(number, self.met(p)) for number, p in parts]
@@ -104,8 +106,8 @@ class Example:
             return [part]
         entry, values = part.args
         axes = axes_of(entry, self.context)[len(entry.args) :] if entry.op == "var" else ()
-        if not axes or self.sizes.setdefault(axes[0], len(values.args)) != len(values.args) or not values.args:
-            raise Rejected("a list does not fit the axes of its variable")
+        if part.value != "==" or not axes or self.sizes.setdefault(axes[0], len(values.args)) != len(values.args):
+            raise Rejected("a list does not fit the axes of its variable, or is not equal to it")
         entries = [make("var", (*entry.args, num(p)), entry.value) for p in range(len(values.args))]
         return [each for e, v in zip(entries, values.args, strict=True) for each in self.spread(cmp("==", e, v))]
 
