@@ -270,6 +270,8 @@ def power(x: Number, y: Number) -> Number:
     base = standard(x)
     side = decided_sign(base)
     if not isinstance(exponent, (fmpq, arb)) and side <= 0:
+        if side == 0 and not epsilons(x) and not varies and decided_sign(exponent) > 0:
+            return ZERO
         raise NotDecided("a limit of a power")
     if side > 0:
         return _positive_power(x, y)

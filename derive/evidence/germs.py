@@ -179,12 +179,12 @@ class Germ:
         side = decided_sign(self)
         if side < 0:
             raise NotDefined("a real power of a negative number")
-        if isinstance(exponent, Germ) or not isinstance(exponent, fmpq):
-            return (self.log() * exponent).exp()
         if side == 0:
-            if exponent < 0:
+            if decided_sign(exponent) < 0:
                 raise NotDefined("zero to a negative power")
             return self.__class__({})
+        if isinstance(exponent, Germ) or not isinstance(exponent, fmpq):
+            return (self.log() * exponent).exp()
         order, c, small = self.scaled()
         coefficients = [ONE]
         for k in range(DEPTH - 1):
