@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    gc.set_threshold(50_000, 20, 100)  # terms live as long as the process: to look for garbage often takes a tenth of it
+    gc.set_threshold(50_000, 20, 100)  # terms live as long as the process: looking for garbage took a tenth of it
     sys.exit(_run(arguments))
 
 
