@@ -275,7 +275,11 @@ class Reader:
         entries = []
         while self.peek() == r"\partial":
             self.take()
-            entries.append(self.atom())
+            entry, times = self.atom(), 1
+            if self.peek() == "^":
+                self.take()
+                times = int(self.inside(self.sum).value)
+            entries += [entry] * times
         self.take("}")
         body = self.factor() if body is None else body
         for entry in reversed(entries):

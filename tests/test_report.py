@@ -29,10 +29,10 @@ from derive.report.lines import by_sides, line_terms
 from derive.report.notation import names_in, notation
 from derive.report.numbers import DTYPES, VARIANTS, Evidence, Measured, gather, module, ulps
 from derive.report.pdf import by_pdflatex
-from derive.report.printer import Printer
+from derive.report.printer import Printer, positive_part
 from derive.report.render import FORMATS, render
 from derive.report.typeset import LATEX
-from derive.term import Term, alike, index, mul, over, subterms, var
+from derive.term import Term, alike, defined, diff, index, mul, over, subterms, var
 
 Derive = Callable[..., Run]
 needs_pdflatex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
@@ -744,3 +744,21 @@ def test_claims_on_numbers_say_that_they_were_evaluated(form: str) -> None:
     assert "Evaluated with" in render(document(checked_text(text)), form)
     plain = 'x: real\ndef claim():\n    """T."""\n    assert sqrt(2) < 2\n'
     assert "Evaluated as it stands." in render(document(checked_text(plain)), form)
+
+
+def test_derivatives_by_the_same_entry_are_counted() -> None:
+    shown = Printer(notation({"f", "z", "x", "n"}, {"i": {"n"}, "j": {"n"}}))
+    f, x, at_i, at_j = defined("f"), var("x"), var("z", index("i", "n")), var("z", index("j", "n"))
+
+    assert shown.inline(diff(diff(f, x), x)) == r"\frac{\partial^{2} f}{\partial x^{2}}"
+    assert shown.inline(diff(diff(f, at_i), at_j)) == r"\frac{\partial^{2} f}{\partial z_{j} \, \partial z_{i}}"
+    twice = r"\frac{\partial^{3} f}{\partial z_{i} \, \partial x^{2}}"
+    assert shown.inline(diff(diff(diff(f, x), x), at_i)) == twice
+
+
+def test_a_difference_loses_the_sign_before_it(checked: Callable[[str], TheoryResult]) -> None:
+    claims = [c for t in document(checked("online_softmax")).theorems for c in t.claims]
+    terms = [t for c in claims for line in c.lines for term in line_terms(line) for t in subterms(term)]
+
+    assert any(t.op == "fn" and t.value == "relu" for t in terms)  # of p - r as of -(p - r) in the proof
+    assert not any(t.op == "neg" and t.args[0].op == "add" and any(map(positive_part, t.args[0].args)) for t in terms)

@@ -235,6 +235,8 @@ def _plain(term: Term) -> Term | None:
         return _product(term.args)
     if term.op == "add":
         return add(*term.args)
+    if term.op == "neg" and term.args[0].op == "add" and any(map(positive_part, term.args[0].args)):
+        return add(*(neg(part) if (less := positive_part(part)) is None else less for part in term.args[0].args))
     return None
 
 

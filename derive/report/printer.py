@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 
 from derive.report.boxes import (
     ATOM,
@@ -324,13 +324,14 @@ class Printer:
         return self.prefixed(head, 0.72 * (place[0].width + place[1].width) + 2.0, body, room, small, PREFIX)
 
     def derivative(self, term: Term, room: float, small: bool) -> Box:
-        entries: list[Box] = []
+        entries: list[Term] = []
         while term.op == "diff":
-            entries.append(self.box(term.args[1]))
+            entries.append(term.args[1])
             term = term.args[0]
-        order = above(sign(r"\partial"), sign(str(len(entries)))) if len(entries) > 1 else sign(r"\partial")
-        under = run(*(run(sign(r"\partial"), e.math) for e in entries), sep=r" \, ")
-        wide = sum(e.width + 0.8 for e in entries) + 0.3
+        order = _times(sign(r"\partial"), len(entries))
+        runs = [(self.box(entry), len(list(again))) for entry, again in groupby(entries)]
+        under = run(*(run(sign(r"\partial"), _times(e.math, times)) for e, times in runs), sep=r" \, ")
+        wide = sum(e.width + (0.8 if times == 1 else 1.2) for e, times in runs) + 0.3
         if term.op in ("var", "def"):
             top = self.box(term)
             return Box(fraction(run(order, top.math), under), max(wide, top.width + 1.0), PREFIX, tall=True)
@@ -438,6 +439,11 @@ class Printer:
 
     def truth(self, term: Term, room: float, small: bool) -> Box:
         return Box(self.said(term.op), 2.2, RELATION)
+
+
+def _times(base: Math, number: int) -> Math:
+    """The sign with how many times it stands there."""
+    return base if number == 1 else above(base, sign(str(number)))
 
 
 def _is_letter(math: Math) -> bool:
