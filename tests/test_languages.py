@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ from derive.report.entry import entry
 from derive.report.figures import _LAWS as DRAWN
 from derive.report.figures import Curve, Figure, Panel
 from derive.report.languages import LANGUAGES, file_name, language, messages, table
-from derive.report.numbers import UNASKED, VARIANTS, Evidence
+from derive.report.numbers import DTYPES, UNASKED, VARIANTS, Evidence
 from derive.report.pdf import MissingTool
 from derive.report.render import render, render_index
 
@@ -46,10 +47,11 @@ PLACE = re.compile(r"\{\*?(\w+)\}")
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 # Names that are the same in every language: of programs, types, units, people and books.
 NAMES = set(
-    """SymPy NumPy SciPy Coq derive ulp float64 float32 Spivak Calculus Leibniz Nova Methodus Graham Knuth Patashnik
+    """SymPy NumPy SciPy Coq derive ulp float64 float32 bfloat16 Spivak Calculus Leibniz Nova Methodus Graham
+    Knuth Patashnik
     Concrete Mathematics Feller An Introduction to Probability Theory and Its Applications IX Boyd Vandenberghe Convex
     Optimization Hardy Littlewood Polya Inequalities du delta LaTeX tex assume
-    softmax sparsemax hardmax ReLU JavaScript float argmax at""".split()
+    softmax sparsemax hardmax ReLU JavaScript float bfloat argmax at""".split()
 ) | set(FUNCTIONS)
 
 
@@ -122,6 +124,7 @@ def test_every_rule_has_a_chinese_name_and_explanation() -> None:
          "按原式：至多 3 ulp，9 类输入中有 2 类溢出；先减最大值：至多 1 ulp"),
         ("Spivak, Calculus, chapter 10; d/du exp(u)", "Spivak，Calculus，第 10 章；d/du exp(u)"),
         ("float64, shifted", "float64，先减最大值"),
+        ("bfloat16, shifted", "bfloat16，先减最大值"),
         ("1000, 10, 5", "1000, 10, 5"),
         ("nobody said this", "nobody said this"),
     ],
@@ -153,6 +156,7 @@ TOGETHER = [
     "under 0.01 ulp",
     "under 0.01 ulp, 1 of 3 vanish, on inputs “masked”",
     "float32, digits kept",
+    "bfloat16, digits kept",
     "as written: at most 3 ulp; shifted: at most 1 ulp, overflow on 2 of 9 families",
     "it would follow with assume(x > 0)",
     "no derivation was found: it would follow with assume(x > 0)",
@@ -511,3 +515,8 @@ def test_reports_in_both_languages_are_written_in_one_run(derive: Derive, elsewh
     assert "[中文](mine.zh.md)" in text and "`derive report mine.derive --lang en,zh`" in text
     assert derive("report", "mine.derive", "--format", "md").status == 0  # kept reports are of another run
     assert "mine.zh.md" not in (elsewhere / "reports" / "mine.md").read_text(encoding="utf-8")
+
+
+def test_every_dtype_and_form_heads_a_column_in_chinese() -> None:
+    for dtype, variant in product(DTYPES, VARIANTS.values()):
+        assert language("zh").told(f"{dtype}, {variant}") == f"{dtype}，{language('zh').told(variant)}"

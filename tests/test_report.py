@@ -27,7 +27,7 @@ from derive.report.document import Document, document, formulas
 from derive.report.formula import safe_formula
 from derive.report.lines import by_sides, line_terms
 from derive.report.notation import names_in, notation
-from derive.report.numbers import DTYPES, VARIANTS, Evidence, Measured, gather, module, ulps
+from derive.report.numbers import DTYPES, VARIANTS, Evidence, Measured, Stated, gather, module, ulps
 from derive.report.pdf import by_pdflatex
 from derive.report.printer import Printer, positive_part
 from derive.report.render import FORMATS, render
@@ -762,3 +762,24 @@ def test_a_difference_loses_the_sign_before_it(checked: Callable[[str], TheoryRe
 
     assert any(t.op == "fn" and t.value == "relu" for t in terms)  # of p - r as of -(p - r) in the proof
     assert not any(t.op == "neg" and t.args[0].op == "add" and any(map(positive_part, t.args[0].args)) for t in terms)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_bound_without_roundings_is_said_to_be_exact(language: str) -> None:
+    made = document(checked_text('"""T."""\n\nx: real\ns = x\nt = x\nassert s == t\n'))
+    bounds = (Stated("0", None, True, "under 1 %"), Stated("3", None, True, "under 1 %"))
+    measured = tuple(
+        Measured(name, name, ("direct",), DTYPES[:1], (), (), (), (), stated=bound)
+        for name, bound in zip("st", bounds, strict=True)
+    )
+    text = render(dataclasses.replace(made, evidence=Evidence(measured=measured), language=language), "md")
+
+    exact, rounded = {
+        "en": (
+            "- `s`: exact, nothing is rounded.",
+            "- `t`: at most `3` u of each entry itself; under 1 % of that was met.",
+        ),
+        "zh": ("- `s`：无舍入误差。", "- `t`：至多为各分量自身的 `3` u；实测最大误差与此界之比：小于 1 %。"),
+    }[language]
+    assert exact in text
+    assert rounded in text

@@ -201,7 +201,7 @@ class Sentences:
         done = {"page.again_sympy": item.evidence.asked[1], "page.again_coq": coq.count(RECHECKED)}
         claims = self.words.count(item.claims, "claim")
         parts = [self.words.say(key, done=count, claims=claims) for key, count in done.items() if count]
-        return self.words.say("page.checked_again", parts=self.words.listed(parts)) if parts else None
+        return self.words.say("page.checked_again", parts=self.words.joined(parts, "list.semicolon")) if parts else None
 
     # -- numbers and account ------------------------------------------------------------------------------------------
 
@@ -226,10 +226,12 @@ class Sentences:
         """The bound of a quantity's code, and what of it was met."""
         say, bound = self.words.say, item.stated
         assert bound is not None
+        if bound.count == "0":
+            return say("numbers.exact", name=self.code(item.name))
         key = "bound_own" if bound.own else "bound_of" if bound.size else "bound_long"
         size = {"size": self.code(bound.size)} if key == "bound_of" else {}
         text = say(f"numbers.{key}", name=self.code(item.name), count=self.code(bound.count), **size)
-        met = say("numbers.met", bound=text, share=bound.met)
+        met = say("numbers.met", bound=text, share=self.words.told(bound.met))
         if bound.coq is None:
             return met
         return say("numbers.proved", bound=met, lemma=self.code(bound.coq.lemma), file=self.code(bound.coq.file))
