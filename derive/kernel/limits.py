@@ -18,7 +18,7 @@ from derive.kernel import domain, sums
 from derive.kernel.derivative import depends, differentiate
 from derive.kernel.functions import BY_CASES, UNFOLD
 from derive.kernel.normal import Normal
-from derive.kernel.poly import UNIT, Poly, add_to, key, mono_key, scaled, small
+from derive.kernel.poly import PIECEWISE, UNIT, Poly, add_to, key, mono_key, scaled, small
 from derive.kernel.poly import constant as value_of
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, FLIP, NEG, POS, RELATION, ZERO, add_signs, difference, sign
@@ -57,6 +57,7 @@ MAX_SPLITS = 2  # signs that are told apart, one in the cases of the other
 H = var("$h")  # the distance; coefficients hold it as log h alone
 LOG_H: Poly = {frozenset({(fn("log", H), 1)}): 1}
 KINDS = ("real", "positive", "nonnegative")  # of a variable that tends to a point
+SWITCHES = frozenset({"where", "argmax", "max"})  # where they do, a derivative is not that of one of the formulas
 SIDES = {"+": (1,), "-": (-1,), "": (1, -1)}
 # Functions with a Taylor series where the argument has one of these signs.
 SMOOTH = {"sin": ANY, "cos": ANY, "atan": ANY, "erf": ANY, "lgamma": POS, "digamma": POS, "trigamma": POS}
@@ -98,7 +99,9 @@ def normal(nf: Normal, term: Term) -> Poly:
     try:
         sides = (1,) if point in (OO, neg(OO)) else SIDES[term.value]
         first, *rest = [limit(nf, body, variable, point, side) for side in sides]
-        if all(nf.is_zero(add_to(dict(first), other, -1)) for other in rest):
+        if all(nf.is_zero(add_to(dict(first), other, -1)) for other in rest) and (
+            nf.steady or not any(t.op in SWITCHES or t.value in PIECEWISE for t in subterms(nf.term(first)))
+        ):
             return first
     except (Unknown, Rejected, KeyError):
         pass
@@ -474,7 +477,7 @@ class Expansion:
         try:
             germ = here.settled(here.germ(body)) if here is not None else constant({})
         except Unclear as unclear:
-            if unclear.coefficient.letters.isdisjoint(letters):
+            if here is None or unclear.coefficient.letters.isdisjoint(letters):
                 raise
             c = unclear.coefficient
             germ = here.cases(cmp(">", c, NOUGHT), body, where(cmp("==", c, NOUGHT), body, body))
