@@ -12,7 +12,7 @@ COLON = (
 )
 NOTHING = "<mrow></mrow>"  # what KaTeX sets an operator off with
 PAIRS = (
-    "<mtable class=pairs><mtr><mtd><mo>=</mo></mtd><mtd><mi>a</mi></mtd></mtr>"
+    "<mtable class=pairs><mtr><mtd><mo>=</mo><mrow></mrow></mtd><mtd><mi>a</mi></mtd></mtr>"
     "<mtr><mtd></mtd><mtd><mi>b</mi></mtd></mtr></mtable>"
 )
 
@@ -47,6 +47,19 @@ PAIRS = (
     # Spaces beside a sign are its own; nothing is made of what has no width.
     (COLON, "<mi>n</mi><mo lspace=0.1em rspace=0.3em>:</mo><mi>x</mi>"),
     ('<mi>a</mi><mspace width="1em"></mspace><mi>b</mi>', "<mi>a</mi><mspace width=1em></mspace><mi>b</mi>"),
+    # A function's name is set off from a letter, not from a bracket, whatever stands beside it.
+    ("<mi>log</mi><mo>\u2061</mo><mi>x</mi>", "<mi>log</mi><mo rspace=0.1667em>\u2061</mo><mi>x</mi>"),
+    ("<munder><mrow><mi>max</mi><mo>\u2061</mo></mrow><mi>i</mi></munder><mi>x</mi>",
+     "<munder><mi>max</mi><mi>i</mi></munder><mo rspace=0.1667em>\u2061</mo><mi>x</mi>"),
+    ("<mi>exp</mi><mo>\u2061</mo><mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow>",
+     "<mi>exp</mi><mo>\u2061</mo><mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow>"),
+    # A sign between two operands, and before one.
+    ("<mi>a</mi><mo>−</mo><mi>b</mi><mo>=</mo><mo>−</mo><mi>c</mi>",
+     "<mi>a</mi><mo>−</mo><mi>b</mi><mo>=</mo><mo form=prefix>−</mo><mi>c</mi>"),
+    ("<mo>(</mo><mo>−</mo><mi>a</mi><mo>)</mo><mo>+</mo><mi>b</mi>",
+     "<mo>(</mo><mo form=prefix>−</mo><mi>a</mi><mo>)</mo><mo>+</mo><mi>b</mi>"),
+    ('<mo fence="true">∣</mo><mo>−</mo><mi>a</mi><mo fence="true">∣</mo><mo>−</mo><mi>b</mi>',
+     "<mo>|</mo><mo form=prefix>−</mo><mi>a</mi><mo>|</mo><mo>−</mo><mi>b</mi>"),
     # What is escaped stays so, and what is applied is said.
     ("<mi>a</mi><mo>&lt;</mo><mi>exp</mi><mo>\u2061</mo>", "<mi>a</mi><mo>&lt;</mo><mi>exp</mi><mo>\u2061</mo>"),
 ])  # fmt: skip

@@ -10,12 +10,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from html import escape
+from itertools import pairwise
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 _ROWS = ("math", "mrow", "mstyle", "msqrt", "mtd")  # what lays out its parts as a row by itself
 _FENCES = frozenset("()[]{}⟨⟩⌊⌋⌈⌉")  # which grow with what they hold
 _BARS = {"∣": "|", "∥": "‖"}  # signs of a relation, which do not grow, and those of a fence
+_CLOSING = frozenset(")]}⟩⌋⌉!")
+_SCRIPTED = frozenset(("munder", "mover", "munderover", "msub", "msup", "msubsup"))
+_APPLIED = "\u2061"
 _BOTH = frozenset("+−±∓")  # operators between two operands or before one
 _BACK = "\u2009\u2063"  # how KaTeX writes a small step back
 _ALPHABETS = {"bold": "BOLD", "double-struck": "DOUBLE-STRUCK", "script": "SCRIPT"}  # as Unicode calls them
@@ -42,6 +46,9 @@ def _tidy(element: Element) -> None:
     elif element.tag in ("mi", "mn", "mo"):
         _sign(element)
     _space(element)
+    if element.tag in _ROWS:
+        _apply(element)
+        _unary(element)
 
 
 def _ungroup(element: Element) -> None:
@@ -67,6 +74,8 @@ def _table(table: Element) -> None:
     for cell in [cell for row in table for cell in row if len(cell) == 1 and cell[0].tag == "mstyle"]:
         inside = list(cell[0])
         cell[:] = [e for e in inside if e.tag != "mrow" or len(e)]
+        if [e.tag for e in cell] == ["mo"]:
+            cell[:] = inside  # a sign has space only beside something
         if len(cell) > 1 and inside[0] is not cell[0] and cell[0].text in _BOTH:
             cell[0].set("form", "infix")  # it follows an operand that is not written
     table.attrib.clear()
@@ -123,6 +132,29 @@ def _space(row: Element) -> None:
             child.set("lspace", kept.pop().get("width", ""))
         kept.append(child)
     row[:] = kept
+
+
+def _apply(row: Element) -> None:
+    """The sign that a function is applied comes after all that stands beside its name, with a space before a letter."""
+    parts: list[Element] = []
+    for child in row:
+        parts.append(child)
+        if child.tag in _SCRIPTED and [e.text for e in child[0]][-1:] == [_APPLIED] and len(child[0]) == 2:
+            parts.append(child[0][1])
+            child[0] = child[0][0]
+    row[:] = parts
+    for sign, after in pairwise(parts):
+        first = after[0] if after.tag == "mrow" and len(after) else after
+        if sign.text == _APPLIED and not (first.tag == "mo" and first.text in _FENCES):
+            sign.set("rspace", "0.1667em")
+
+
+def _unary(row: Element) -> None:
+    """Say of a sign after another one that it stands before its operand: it is between two unless that is said."""
+    for place, (before, sign) in enumerate(pairwise(row)):
+        closes = before.tag != "mo" or before.text in _CLOSING or (place and before.text in _BARS.values())
+        if sign.tag == "mo" and sign.text in _BOTH and not closes:
+            sign.set("form", "prefix")
 
 
 def _element(tag: str, text: str) -> Element:
