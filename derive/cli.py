@@ -269,7 +269,7 @@ def report(
     timeout: float,
 ) -> int:
     """Write reports; without a name, of the whole catalogue, with an index."""
-    from derive.cli_text import written_text
+    from derive.cli_text import unprinted_text, written_text
     from derive.language import LanguageError, catalogue
     from derive.report.figures import wanted
     from derive.report.languages import LANGUAGES
@@ -310,6 +310,9 @@ def report(
                 files += write_index([entry for entry, _ in reports], chosen, out, options, store)
     entries = [entry for entry, _ in made[0]]
     click.echo(written_text(entries, files))
+    if {"tex", "pdf"} & set(chosen):
+        for entry in (entry for reports in made for entry, _ in reports if entry.unprinted):
+            click.echo(unprinted_text(entry), err=True)
     if open_ and files:
         click.launch(str(next((f for f in files if f.suffix == ".html"), files[0])))
     return BAD_INPUT if bad else _worst([[t.verdict for t in entry.theorems] for entry in entries])

@@ -86,6 +86,12 @@ def written_text(documents: Sequence[Entry], files: Sequence[Path]) -> str:
     return "\n".join(lines)
 
 
+def unprinted_text(document: Entry) -> str:
+    """What printed reports show by number."""
+    named = ", ".join(f"{c} (U+{ord(c):04X})" for c in document.unprinted)
+    return printable(f"{document.name}: the fonts of LaTeX lack {named}; LaTeX and PDF show the number instead")
+
+
 def verify_text(found: Iterable[tuple[str, Sequence[Replay] | Exception]]) -> str:
     """What the kernel says of each certificate."""
     lines: list[str] = []

@@ -520,3 +520,12 @@ def test_reports_in_both_languages_are_written_in_one_run(derive: Derive, elsewh
 def test_every_dtype_and_form_heads_a_column_in_chinese() -> None:
     for dtype, variant in product(DTYPES, VARIANTS.values()):
         assert language("zh").told(f"{dtype}, {variant}") == f"{dtype}，{language('zh').told(variant)}"
+
+
+def test_characters_that_printed_reports_lack_are_told(derive: Derive, elsewhere: Path) -> None:
+    text = '"""One.\n\nOf 漢 and 汉, α and ≤.\n"""\nx: real\ndef one():\n    assert x + x == 2*x\n'
+    (elsewhere / "mine.derive").write_text(text, encoding="utf-8")
+    for form in ("tex", "md,tex"):
+        assert "mine: the fonts of LaTeX lack 漢 (U+6F22); " in derive("report", "mine.derive", "--format", form).err
+    assert "[U+6F22]" in (elsewhere / "reports" / "mine.tex").read_text(encoding="utf-8")
+    assert "U+" not in derive("report", "mine.derive", "--format", "md,html").err

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from derive.report.document import Document
+from derive.report.escape import has_type
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Entry:
     counts: tuple[tuple[str, int], ...]  # theorems by verdict
     theorems: tuple[TheoremEntry, ...]
     imports: tuple[tuple[str, tuple[str, ...]], ...]
+    unprinted: str = ""  # characters of the author's which the fonts of LaTeX lack, so that their numbers are printed
 
 
 def entry(document: Document) -> Entry:
@@ -32,4 +34,19 @@ def entry(document: Document) -> Entry:
     theorems = tuple(
         TheoremEntry(t.name, t.verdict, tuple(c.source for c in t.claims), t.rests_on) for t in document.theorems
     )
-    return Entry(document.name, document.title, document.verdict, document.counts, theorems, document.imports)
+    return Entry(
+        document.name,
+        document.title,
+        document.verdict,
+        document.counts,
+        theorems,
+        document.imports,
+        _unprinted(document),
+    )
+
+
+def _unprinted(document: Document) -> str:
+    """Characters that are seen elsewhere and not in print, each once, in order."""
+    texts = [document.title, document.prose, *(t.doc for t in document.theorems)]
+    texts += [claim.caption or "" for theorem in document.theorems for claim in theorem.claims]
+    return "".join(c for c in dict.fromkeys("".join(texts)) if c.isprintable() and not has_type(c))
