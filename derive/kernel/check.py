@@ -21,6 +21,7 @@ from derive.kernel.rules import RULES, instantiate, match
 from derive.kernel.signs import RELATION, Fact, difference, split
 from derive.kernel.wellformed import laws_complete, subscript_axis, well_formed
 from derive.term import (
+    CONDITIONS,
     NONLOCAL,
     ONE,
     TRUE,
@@ -31,6 +32,7 @@ from derive.term import (
     cmp,
     fresh,
     index,
+    make,
     mul,
     neg,
     negation,
@@ -203,6 +205,8 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
     ground = Ground(proof.claim, context, tick, names)
     if any(moments.random_names(ground.plain, c) for c in (proof.claim, *context.hypotheses)):
         raise Rejected("a random name outside of a mean")
+    if any(n.touched for n in ground.open):
+        raise Rejected("a second derivative where a function may touch a kink that it does not cross")
     claim, account = ground.claim, Account()
     fixed = claim.letters | context.letters
     borrowed = ground.full.guarded - fixed
@@ -246,7 +250,7 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
         if not domain.met(ground.full, need, ground.known):
             raise Undefined(shown(need, claim))
         account.obligations.append(Condition(shown(need, claim), need, ground.full, ground.known))
-    account.domain += [shown(need, claim) for need in ground.open]
+    account.domain += [shown(need, claim, whole=True) for need in ground.open]
     return account
 
 
@@ -269,8 +273,8 @@ class Undefined(Rejected):
         self.condition = condition
 
 
-def shown(need: Need, claim: Term) -> Term:
-    """The need as a condition with readable letters."""
+def shown(need: Need, claim: Term, whole: bool = False) -> Term:
+    """The need as a condition with readable letters; `whole`: with the case in which it is one."""
     condition, guards = need.condition, both(*need.guards)
     taken = {t for t in subterms(claim) if t.op == "index"} | condition.letters | guards.letters
     mapping: dict[Term, Term] = {}
@@ -280,7 +284,10 @@ def shown(need: Need, claim: Term) -> Term:
         new = fresh(index(next(names, "k"), k.value[1]), taken | set(mapping.values()))
         mapping[k] = new
     condition, guards = substitute(condition, mapping), substitute(guards, mapping)
-    return over("all", condition, *mapping.values(), where=guards) if mapping else condition
+    if mapping:
+        return over("all", condition, *mapping.values(), where=guards)
+    known = whole and guards is not TRUE and condition.op in CONDITIONS
+    return make("or", (negation(guards), condition)) if known else condition
 
 
 def note(account: Account, rule: str) -> None:

@@ -15,9 +15,9 @@ from derive.kernel.derivative import depends, differentiate
 from derive.kernel.exponents import integral
 from derive.kernel.integrable import MEANS, integrable
 from derive.kernel.normal import Normal
-from derive.kernel.poly import CASES, constant
+from derive.kernel.poly import CASES, Mono, Poly, constant
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, nonempty, sign
+from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, nonempty, sign, split
 from derive.term import (
     FALSE,
     ONE,
@@ -54,6 +54,7 @@ class Need:
     guards: tuple[Term, ...] = ()
     implied: bool = True
     sure: bool = True  # whether the term has the need at all, or only may have it
+    touched: bool = False  # whether a second derivative may exist where it fails, and be another than the formal one
 
 
 class Walk:
@@ -63,8 +64,9 @@ class Walk:
         self.nf = nf
         self.found: dict[Need, None] = {}
 
-    def need(self, condition: Term, scope: Scope, implied: bool = True) -> None:
+    def need(self, condition: Term, scope: Scope, implied: bool = True, crossed: bool = True) -> None:
         guards = scope.guards
+        touched = scope.twice and (scope.carried or not crossed)
         implied = implied and not scope.carried
         if scope.random and moments.random_names(self.nf, condition):
             implied = False
@@ -76,7 +78,7 @@ class Walk:
             guards = still
             if by is not None:
                 condition = replaced(self.nf, condition, name, letters, by)
-        self.found[Need(condition, scope.letters, guards, implied)] = None
+        self.found[Need(condition, scope.letters, guards, implied, touched=touched)] = None
 
 
 def replaced(nf: Normal, condition: Term, name: str, letters: tuple[Term, ...], by: Term) -> Term:
@@ -95,6 +97,7 @@ class Scope:
     letters: tuple[Term, ...] = ()
     guards: tuple[Term, ...] = ()
     moving: frozenset[str] = frozenset()  # the variables of the derivatives around
+    twice: bool = False  # whether there is more than one
     random: bool = False
     moved: tuple[tuple[str, tuple[Term, ...], Term | None], ...] = ()  # the `at`s around, and the limits, by nothing
     carried: bool = False  # whether a derivative moves what an `at` puts in
@@ -144,7 +147,7 @@ def _look(w: Walk, t: Term, scope: Scope) -> None:
         if moves:
             _switch(w, args[0], args[1], args[2], scope)
     elif op == "diff":
-        _visit(w, args[0], scope.with_(moving=scope.moving | {args[1].value}))
+        _visit(w, args[0], scope.with_(moving=scope.moving | {args[1].value}, twice=bool(scope.moving)))
         for a in args[1].args:
             _visit(w, a, scope)
     elif op == "at":
@@ -222,7 +225,7 @@ def _binder(w: Walk, t: Term, scope: Scope) -> None:
 def _attained_once(w: Walk, t: Term, scope: Scope) -> None:
     """The derivative of a maximum exists where it is attained once, entries that are the same function apart."""
     if len(t.bound) != 1 or t.args[1] is not TRUE:
-        w.need(t, scope, False)
+        w.need(t, scope, False, False)
         return
     (k,) = t.bound
     body = neg(t.args[0]) if t.op == "min" else t.args[0]
@@ -234,11 +237,14 @@ def _attained_once(w: Walk, t: Term, scope: Scope) -> None:
     at = make("argmax", (body, TRUE), None, t.bound)
     scope = kinked(scope)
     inner = scope.with_(letters=(*scope.letters, first), guards=(*scope.guards, cmp("!=", first, at)))
-    w.need(
-        cmp("<", substitute(body, {k: first}), substitute(body, {k: at})),
-        inner,
-        not scope.taken and changes_sign(w.nf, gap, gap),
-    )
+    _edge(w, cmp("<", substitute(body, {k: first}), substitute(body, {k: at})), inner, gap, cmp("!=", first, second))
+
+
+def _edge(w: Walk, condition: Term, scope: Scope, u: Term, case: Term = TRUE, sure: bool = True) -> None:
+    """The need that u is not at a 0 where it changes its sign, which is a fact only if it does so at every one."""
+    nf = w.nf.under(case) or w.nf
+    crossed, lasting = changes_sign(nf, nf.canonical(u), u)
+    w.need(condition, scope, sure and lasting and not scope.taken, crossed)
 
 
 def _power(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
@@ -274,7 +280,7 @@ def _function(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
     elif name in ("abs", "relu") and moves:
         _crossing(w, u, kinked(scope))
     elif name == "sign" and moves:
-        _crossing(w, u, scope)
+        _crossing(w, u, scope, True)
     elif name in ("max", "min") and moves:
         _crossing(w, difference(cmp("==", *t.args)), kinked(scope))
 
@@ -287,12 +293,15 @@ def kinked(scope: Scope) -> Scope:
     )
 
 
-def _crossing(w: Walk, u: Term, scope: Scope) -> None:
-    """The boundary u = 0 of abs, relu, …: no point of the domain where u changes its sign there."""
+def _crossing(w: Walk, u: Term, scope: Scope, jumps: bool = False) -> None:
+    """The boundary u = 0 of abs, relu, …: no point of the domain where u changes its sign there.
+
+    What `jumps`, a sign, is another number there if u only touches 0.
+    """
     near = around(w.nf, scope)
     signs = sign(near, u) & sign(near, near.canonical(u))
-    if signs & NEG and signs & POS and signs & ZERO:
-        w.need(cmp("!=", u, NOUGHT), scope, not scope.taken and changes_sign(w.nf, w.nf.canonical(u), u))
+    if signs & ZERO and (signs & NEG and signs & POS or (jumps and signs != ZERO)):
+        _edge(w, cmp("!=", u, NOUGHT), scope, u)
 
 
 def around(nf: Normal, scope: Scope) -> Normal:
@@ -319,15 +328,29 @@ def _switch(w: Walk, condition: Term, then: Term, other: Term, scope: Scope) -> 
     plain = not any(
         a.op in CASES | {"max", "argmax"} or _discrete(w.nf, a) for m in gap for b, _ in m for a in subterms(b)
     )
-    for part in subterms(condition):
-        if part.op == "cmp" and not w.nf.index_like(*part.args):
+    apart = not sign(w.nf, w.nf.term(gap)) & ZERO or _lasting(w.nf, gap)
+    for part, place in _compared(condition, scope):
+        if not w.nf.index_like(*part.args):
             u = difference(part)
             if any(depends(w.nf, u, name) for name in scope.moving):
-                canonical = near.canonical(u)
-                signs = sign(near, canonical)
+                signs = sign(near, near.canonical(u))
                 if signs & ZERO and signs != ZERO:
-                    simple = part is condition and plain and not scope.taken and part.value not in ("==", "!=")
-                    w.need(cmp("!=", u, NOUGHT), scope, simple and changes_sign(w.nf, canonical, u))
+                    simple = part is condition and plain and part.value not in ("==", "!=")
+                    _edge(w, cmp("!=", u, NOUGHT), place, u, sure=simple and apart)
+
+
+def _compared(condition: Term, scope: Scope) -> Iterator[tuple[Term, Scope]]:
+    """The comparisons that a condition is made of, each for all letters that are bound around it."""
+    if condition.op == "cmp":
+        yield condition, scope
+    elif condition.bound:
+        letters = scope.opened(condition.bound)
+        body, filter_ = (substitute(a, dict(zip(condition.bound, letters, strict=True))) for a in condition.args)
+        inner = scope.with_(letters=scope.letters + letters, guards=(*scope.guards, *split(filter_)))
+        yield from _compared(body, inner)
+    elif condition.op in ("and", "or", "not"):
+        for a in condition.args:
+            yield from _compared(a, scope)
 
 
 def _discrete(nf: Normal, term: Term) -> bool:
@@ -335,13 +358,14 @@ def _discrete(nf: Normal, term: Term) -> bool:
     return term.op == "index" or (declaration is not None and declaration.kind not in ("real", "positive"))
 
 
-def changes_sign(nf: Normal, u: Term, written: Term) -> bool:
-    """Whether every zero of u has both signs beside it: by a slope that never vanishes, or a form linear in each entry.
+def changes_sign(nf: Normal, u: Term, written: Term) -> tuple[bool, bool]:
+    """Whether every zero of u has both signs beside it unless u is 0 all around, and whether it has them in any case.
 
-    A polynomial in which no entry meets itself is harmonic, so that no zero of it is an extremum.
+    By a slope that never vanishes, or a form linear in each entry. A polynomial in which no entry meets itself is
+    harmonic, so that no zero of it is an extremum.
     """
     if any(a.op == "where" and a.args[0].value in (">", "==") for m in nf.poly(u) for a, _ in m):
-        return False  # a zero may lie on the border between two cases
+        return False, False  # a zero may lie on the border between two cases
     names = sorted(nf.context.reached(u.names))
     kinds = {n: nf.context.declarations[n].kind for n in names if n in nf.context.declarations}
     for name in names:
@@ -351,12 +375,35 @@ def changes_sign(nf: Normal, u: Term, written: Term) -> bool:
                     try:
                         slope = differentiate(nf, form, entry)
                         if {sign(nf, slope), sign(nf, nf.canonical(slope))} & {POS, NEG}:
-                            return True
+                            return True, True
                     except Rejected:
                         continue
-    if not all(kind in ("real", "positive") for kind in kinds.values()):
+    linear = all(kind in ("real", "positive") for kind in kinds.values()) and all(_linear(m) for m in nf.poly(u))
+    return linear, linear and _lasting(nf, nf.poly(u))
+
+
+def _lasting(nf: Normal, poly: Poly) -> bool:
+    """Whether the polynomial is not 0 for all values of its variables, whatever its letters and sizes are: no
+    coefficient of some term can be 0, and no other term is in the same variables."""
+
+    def stays(a: Term) -> bool:
+        inner = a.args[0].args if a.op == "sum" and a.args[0].op == "mul" else a.args[:1] if a.op == "sum" else (a,)
+        return all(t.op == "var" or nf.certain(t) for t in inner)
+
+    def told(a: Term, e: object) -> object:  # entries of an array may be one
+        return a.names if any(t.bound or (t.op == "var" and t.args) for t in subterms(a)) else (a, e)
+
+    def apart(m: Mono, other: Mono) -> bool:
+        if frozenset(told(a, e) for a, e in m if a.names) != frozenset(told(a, e) for a, e in other if a.names):
+            return True
+        for name in {t.value for a, _ in m for t in subterms(a) if t.op == "var"}:
+            x, y = ({t for a, _ in n for t in subterms(a) if t.op == "var" and t.value == name} for n in (m, other))
+            places = zip(x.pop().args, y.pop().args, strict=True) if len(x) == len(y) == 1 else ()
+            if any(not nf.delta(i, j) for i, j in places):
+                return True
         return False
-    return all(_linear(m) for m in nf.poly(u))
+
+    return any(all(stays(a) for a, _ in m) and all(apart(m, n) for n in poly if n is not m) for m in poly)
 
 
 def _linear(mono: Iterable[tuple[Term, object]]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from derive.kernel import cases, powers, special
 from derive.kernel.poly import PIECEWISE, UNIT, Exponent, Mono, Poly, add_to, constant, key, leading, primes, scaled
-from derive.kernel.signs import NEG, POS, ZERO, sign
+from derive.kernel.signs import ANY, NEG, POS, ZERO, sign
 from derive.term import ONE, TWO, Term, add, both, cmp, div, fn, mul, neg, num, over, power, sub, where
 from derive.term import ZERO as NOUGHT
 
@@ -49,9 +49,10 @@ def function(nf: Normal, term: Term) -> Poly:
     if name in ("max", "min"):
         u, v = map(nf.poly, args)
         side = 1 if name == "max" else -1
-        return add_to(dict(v), piece(nf, "relu", scaled(add_to(dict(u), v, -1), side)), side)
+        written = sign(nf, sub(*args[::side]))
+        return add_to(dict(v), piece(nf, "relu", scaled(add_to(dict(u), v, -1), side), written), side)
     if name in PIECEWISE:
-        return piece(nf, name, nf.poly(args[0]))
+        return piece(nf, name, nf.poly(args[0]), sign(nf, args[0]))
     if name == "exp":
         return nf.exp(nf.poly(args[0]))
     u = nf.poly(args[0])
@@ -62,13 +63,13 @@ def function(nf: Normal, term: Term) -> Poly:
     return special.special(nf, name, u)
 
 
-def piece(nf: Normal, name: str, u: Poly) -> Poly:
-    """abs, sign or relu of a polynomial, in each of its cases by itself."""
+def piece(nf: Normal, name: str, u: Poly, written: int = ANY) -> Poly:
+    """abs, sign or relu of a polynomial, in each of its cases by itself; as `written` it may have one sign plainly."""
     if name == "sign":
         return cases.sided(nf, u)
-    if nf.cases(u) is not None:
+    if written & NEG and written & POS and nf.cases(u) is not None:
         return nf.by_cases(u, lambda here, part: piece(here, name, part))
-    signs = sign(nf, nf.term(u))
+    signs = written & sign(nf, nf.term(u))
     if not signs & NEG:
         return u
     if not signs & POS:
