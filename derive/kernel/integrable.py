@@ -36,7 +36,9 @@ def integrable(nf: Normal, term: Term, known: Iterable[Need]) -> bool:
             return False
     for group in opaque - others:
         bounded = all(moments.family(nf, name) in BOUNDED for name in moments.random_names(nf, group))
-        if not bounded and any(t.op in MEANS for t in subterms(nf.canonical(make("E", (group,))))):
+        seen: list[Poly] = []
+        moments.expectation(nf.averaged(), nf.averaged().poly(group), seen)
+        if not bounded and any(t.op in MEANS for mean in seen for t in subterms(nf.term(mean))):
             return False
     return True
 

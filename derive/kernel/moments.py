@@ -106,14 +106,16 @@ def support(nf: Normal, declaration: Declaration, entry: Term) -> int:
     return ANY
 
 
-def expectation(nf: Normal, poly: Poly) -> Poly:
+def expectation(nf: Normal, poly: Poly, seen: list[Poly] | None = None) -> Poly:
+    """E of the polynomial; `seen` takes the means of factors: one may be 0 where another does not exist."""
     total: Poly = {}
+    seen = [] if seen is None else seen
     for mono, c in poly.items():
-        add_to(total, _expect(nf, frozenset(), mono), c)
+        add_to(total, _expect(nf, frozenset(), mono, seen), c)
     return total
 
 
-def _expect(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
+def _expect(nf: Normal, letters: frozenset[Term], mono: Mono, seen: list[Poly]) -> Poly:
     """E of the sum of a monomial over the letters."""
     for a, e in sorted(mono, key=lambda p: key(p[0])):
         if a.op == "sum" and isinstance(e, int) and e > 0 and random_names(nf, a):
@@ -122,16 +124,17 @@ def _expect(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
             body = nf.poly(substitute(a.args[0], dict(zip(a.bound, new, strict=True))))
             total: Poly = {}
             for m, c in nf.mul(nf.finish(joined(mono, {(a, -1)})), body).items():
-                add_to(total, _expect(nf, letters | set(new), m), c)
+                add_to(total, _expect(nf, letters | set(new), m, seen), c)
             return total
     certain = frozenset((a, e) for a, e in mono if not random_names(nf, a))
     result = nf.finish(certain)
     for _, group in components(mono - certain, lambda a: random_names(nf, a)):
-        result = nf.mul(result, _group(nf, group))
+        seen.append(_group(nf, group, seen))
+        result = nf.mul(result, seen[-1])
     return sums.sum_over(nf, letters, result)
 
 
-def _group(nf: Normal, group: Mono) -> Poly:
+def _group(nf: Normal, group: Mono, seen: list[Poly]) -> Poly:
     """E of factors that share random names."""
     entries = {t for a, _ in group for t in _outside_means(a) if t.op == "var" and law_of(nf, t.value)}
     pure = all(
@@ -141,7 +144,7 @@ def _group(nf: Normal, group: Mono) -> Poly:
     degree = sum(e for _, e in group if isinstance(e, int))
     if pure and len({a.value for a, _ in group}) == 1 and degree <= MAX_DEGREE:
         return _entries(nf, group)
-    found = _over_axis(nf, group)
+    found = _over_axis(nf, group, seen)
     if found is not None:
         return found
     bound = {k for a, _ in group for t in subterms(a) for k in t.bound}
@@ -152,7 +155,7 @@ def _group(nf: Normal, group: Mono) -> Poly:
     return _opaque(nf, group)
 
 
-def _over_axis(nf: Normal, group: Mono) -> Poly | None:
+def _over_axis(nf: Normal, group: Mono, seen: list[Poly]) -> Poly | None:
     """E of a product over k of factors with different entries, exp of sums included, is the product of the means."""
     found = _one_product(nf, group)
     if found is None:
@@ -161,7 +164,7 @@ def _over_axis(nf: Normal, group: Mono) -> Poly | None:
     inside = (t for t in _outside_means(factor) if t.bound)
     if not apart(nf, factor, (k,)) or any(random_names(nf, t) for t in (filter_, *inside)):
         return None
-    mean = nf.poly(make("E", (factor,)))
+    mean = expectation(nf, nf.poly(factor), seen)
     if any(k in letters for m in mean for letters in (a.letters for a, _ in m)):
         return nf.poly(over("prod", nf.term(mean), k, where=filter_))
     return nf.power(mean, nf.poly(over("sum", ONE, k, where=filter_)))
