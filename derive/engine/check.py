@@ -218,10 +218,10 @@ def _doubt(claim: Claim, context: Context, account: Account, deadline: float) ->
     from derive.evidence.refute import witness
 
     seconds = min(2.0, deadline - time.monotonic())
-    point = witness(context, claim.condition, seconds) if seconds > 0 else {}
-    # Whether a mean exists is not always seen at a point; where it is asked for, it must be.
-    means = any(t.op in ("E", "Var", "Cov") for c in account.domain for t in subterms(c))
-    if point is None or (means and point.get("defined") is False):
+    point = witness(context, claim.condition, seconds, account.domain) if seconds > 0 else {}
+    # Whether a mean or limit exists is not always seen at a point; where it is asked for, it must be.
+    asked = any(t.op in ("E", "Var", "Cov", "limit") for c in account.domain for t in subterms(c))
+    if point is None or (asked and point.get("defined") is False):
         return "no point was found where the hypotheses hold and the left side is defined: the claim may be empty"
     return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flint import ctx
@@ -14,10 +14,10 @@ from derive.evidence.enclosure import LADDER, again
 from derive.evidence.numbers import NotDefined, standard
 from derive.evidence.places import Budget, Evaluation, Exhausted, Letters
 from derive.evidence.points import DRAWN, Points, as_data
-from derive.evidence.problem import Problem
+from derive.evidence.problem import Problem, certainly
 from derive.evidence.simpler import Found, close, simpler
 from derive.kernel.context import Context
-from derive.term import Term
+from derive.term import Term, negation
 
 WORK = 120_000  # nodes visited in one search: the same points are tried on every machine
 WITNESS_WORK = 300_000
@@ -70,10 +70,13 @@ def _candidates(points: Points) -> Iterator[Evaluation]:
 # -- hypotheses and domains that leave nothing -------------------------------------------------------------------------
 
 
-def witness(context: Context, condition: Term, seconds: float, seed: int = 0) -> dict[str, Any] | None:
+def witness(
+    context: Context, condition: Term, seconds: float, domain: Iterable[Term] = (), seed: int = 0
+) -> dict[str, Any] | None:
     """A point inside the hypotheses where the claim's left side is defined, or None if none was found.
 
-    A point where that is not decided will do if none is certain: `defined` says which it is.
+    A point where that is not decided will do if none is certain: `defined` says which it is. It must not be one where
+    a condition of the `domain` is false.
     """
     problem = Problem(context, condition)
     points = Points(problem, seconds, seed, WITNESS_WORK)
@@ -85,6 +88,8 @@ def witness(context: Context, condition: Term, seconds: float, seed: int = 0) ->
                 return doubtful
             defined = _defined(points, here, side, letters)
             if defined is False or (defined is None and doubtful is not None):
+                continue
+            if defined is None and any(_fails(here, needed, letters) for needed in domain):
                 continue
             indices = {k.value[0]: n for k, n in sorted(letters.items(), key=lambda pair: pair[0].value)}
             found = {**as_data(problem, here), "indices": indices, "defined": defined is True}
@@ -124,6 +129,14 @@ def _defined(points: Points, here: Evaluation, term: Term, letters: Letters) -> 
         if found is not None or not budget.final:
             break
     return found
+
+
+def _fails(here: Evaluation, condition: Term, letters: Letters) -> bool:
+    """Whether a condition is certainly false at the point."""
+    try:
+        return condition.op in CONDITIONS and certainly(here, negation(condition), letters)
+    except GIVE_UP:
+        return False
 
 
 def vacuous(context: Context, seconds: float, seed: int = 0) -> bool:
