@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import pytest
@@ -783,3 +783,12 @@ def test_a_bound_without_roundings_is_said_to_be_exact(language: str) -> None:
     }[language]
     assert exact in text
     assert rounded in text
+
+
+def test_lines_of_an_order_add_no_zeros_and_say_nothing_again(checked: Callable[[str], TheoryResult]) -> None:
+    for name in catalogue():
+        for claim in (c for t in document(checked(name)).theorems for c in t.claims):
+            terms = [t for line in claim.lines for term in line_terms(line) for t in subterms(term)]
+            assert not any(part.op == "num" and part.value == 0 for t in terms if t.op == "add" for part in t.args)
+            for before, line in list(pairwise(claim.lines))[-1:]:
+                assert line.scale or line.condition is not before.condition or line.where is not before.where

@@ -316,7 +316,7 @@ def _closing(result: ClaimResult, lines: Sequence[LineView]) -> str | None:
     if lines:
         return f"({lines[-1].number}) gives the claim" if claim.op == "cmp" else "these lines give the claim"
     if claim.op == "cmp":
-        return "the signs in the normal form of left - right decide it"
+        return "the signs in the normal form of left minus right decide it"
     return "it follows from what is declared and assumed"
 
 

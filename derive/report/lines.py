@@ -87,7 +87,10 @@ def line_views(proof: Proof, context: Context) -> tuple[LineView, ...]:
     except Rejected:
         sources = []
     page = _Page(context, proof, sources)
-    return tuple(page.line(number, line) for number, line in enumerate(lines, 1))
+    views = [page.line(number, line) for number, line in enumerate(lines, 1)]
+    while len(views) > 1 and _says_again(views[-1], views[-2]):
+        views.pop()
+    return tuple(views)
 
 
 def line_terms(line: LineView) -> Iterator[Term]:
@@ -114,6 +117,13 @@ def _repeats(line: Line, count: int) -> bool:
     """Whether the line says no more than the one before it."""
     unit = Part(ONE, (Cite(count - 2),))
     return count > 1 and line.rule == "combination" and line.parts == (unit,) and line.values in ((ONE,), (MINUS_ONE,))
+
+
+def _says_again(line: LineView, before: LineView) -> bool:
+    """Whether a line, as it is shown, follows from the one before it alone and is the same."""
+    alone = [r.words for s in line.summands for r in s.references] == [f"({before.number})"]
+    shown = (line.condition, line.letters, line.where)
+    return alone and line.scale is None and shown == (before.condition, before.letters, before.where)
 
 
 class _Page:
@@ -217,10 +227,11 @@ def by_sides(condition: Term) -> Term:
     """The comparison with a sum split to both of its sides, so that nothing is subtracted from the left."""
     if condition.op != "cmp" or condition.args[0].op not in ("add", "neg") or condition.args[1] is not NOUGHT:
         return condition
-    left, right = [], []
+    left: list[Term] = []
+    right: list[Term] = []
     for part in condition.args[0].args if condition.args[0].op == "add" else condition.args:
         positive = positive_part(part)
-        if part is not NOUGHT:
+        if NOUGHT not in (part, positive):
             (left if positive is None else right).append(part if positive is None else positive)
     if not left and right:
         return make("cmp", (add(*right), NOUGHT), _TURNED.get(condition.value, condition.value))
@@ -234,9 +245,10 @@ def _plain(term: Term) -> Term | None:
     if term.op == "mul":
         return _product(term.args)
     if term.op == "add":
-        return add(*term.args)
+        return add(*(part for part in term.args if part is not NOUGHT and positive_part(part) is not NOUGHT))
     if term.op == "neg" and term.args[0].op == "add" and any(map(positive_part, term.args[0].args)):
-        return add(*(neg(part) if (less := positive_part(part)) is None else less for part in term.args[0].args))
+        more = [less for part in term.args[0].args if (less := positive_part(part)) is not None]
+        return add(*more, *(neg(part) for part in term.args[0].args if positive_part(part) is None))
     return None
 
 

@@ -386,7 +386,7 @@ class Printer:
             return replace(row([left, Box(mark, 1.4), right], RELATION), math=hung(run(left.math, mark), right.math))
         left = at_least(self.box(term.args[0], room), SUM)
         right = at_least(self.box(term.args[1], room - 3.5), SUM)
-        both = lines(left.math, run(sign(r"\quad"), mark, right.math))
+        both = lines(left.math, hung(run(sign(r"\quad"), mark), right.math))
         return Box(both, max(left.width, right.width + 3.0), CONDITION, OVER_SUMS, tall=True)
 
     def conjunction(self, term: Term, room: float, small: bool) -> Box:
