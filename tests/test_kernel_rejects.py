@@ -946,3 +946,23 @@ def test_case_beside_a_mean_of_its_own_names_comes_to_an_end(name: str) -> None:
     left = make("E", (where(cmp(">", q, r), inner, where(cmp("==", q, r), mul(q, inner), ZERO)),))
 
     assert "normal forms differ" in refused_term(cmp("==", left, ONE), Step("laws_of_means", ONE)).reason
+
+
+@pytest.mark.parametrize("name", ["$0.0", "$1.0", "@0", "&1", "^j"])
+def test_letter_that_a_normal_form_binds_is_no_letter_of_a_line(name: str) -> None:
+    """The columns whose sum is positive have one; that the trace is positive says so of no column."""
+    free, column = index(name, "n"), total(var("W", K, J), K)
+    trace, all_ = total(var("W", K, K), K), total(var("W", K, J), K, J)
+    positive = cmp(">", column, ZERO)
+    chosen = Line(positive, "case_distinction", (positive,), cites=(None, None), letters=(J,), where=positive)
+    known = given(cmp(">", trace, ZERO))
+    for parts, letters in (
+        ((Part(ONE, (Cite(0, ((J, free),)),), (free,)),), ()),
+        ((Part(ONE, (Cite(0, ((J, free),)),)),), (free,)),
+    ):
+        wanted = cmp(">", trace if letters else all_, ZERO)
+        line = Line(wanted, "combination", parts=parts, letters=letters)
+        with pytest.raises(Rejected) as found:
+            check(Proof(cmp(">", all_, ZERO), lines=(chosen, line)), known)
+
+        assert found.value.step == 2

@@ -110,7 +110,7 @@ class Ground:
     def free(self, letters: Iterable[Term]) -> bool:
         """Whether these are letters of which nothing is known, so that what is shown of them holds for all."""
         held = self.claim.letters | self.context.letters | self.full.guarded
-        return all(k.op == "index" and k not in held for k in letters)
+        return all(k.op == "index" and k not in held and k.value[0][0] != "$" for k in letters)
 
     def normal(self, facts: Sequence[Fact]) -> Normal:
         if self.names is not None:

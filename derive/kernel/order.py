@@ -172,8 +172,7 @@ class Board:
     def placed(self, here: Normal, mapping: dict[Term, Term], letters: frozenset[Term]) -> None:
         """Raise Rejected unless each letter stands for a place on its own axis, in letters that something binds."""
         for k, place in mapping.items():
-            if place.op != "index":
-                self.settled(place)
+            self.settled(place)
             if k.value[1] != subscript_axis(place, here.context):
                 raise Rejected("a letter is replaced by something of another axis")
             if not place.letters <= letters:
