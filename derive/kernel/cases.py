@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
-from functools import reduce
-from operator import and_
 from typing import TYPE_CHECKING
 
 from derive.kernel import powers, sums
@@ -25,7 +23,7 @@ from derive.kernel.poly import (
     threshold,
 )
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import ANY, NEG, POS, ZERO, add_signs, difference, sign
+from derive.kernel.signs import NEG, POS, ZERO, difference, sign
 from derive.kernel.wellformed import subscript_axis
 from derive.term import ONE, TRUE, Term, both, cmp, delta, negation, num, over, power, sub, substitute, subterms, where
 from derive.term import ZERO as NOUGHT
@@ -210,9 +208,6 @@ def positive(nf: Normal, u: Poly) -> Poly:
         return {UNIT: 1}
     if not signs & POS:
         return {}
-    pair = index_pair(nf, u)
-    if pair is not None:
-        return order(nf, pair[1], pair[0])
     u = bare(nf, u)
     if not signs & NEG:  # u >= 0
         return complement(nf.zero(u))
@@ -262,9 +257,6 @@ def zero(nf: Normal, u: Poly) -> Poly:
         return {}
     if signs == ZERO and nf.steady:
         return {UNIT: 1}
-    pair = index_pair(nf, u)
-    if pair is not None:
-        return nf.delta(*pair)
     u = bare(nf, u)
     _, content, rest = powers.parts(nf, u)
     factors = [(a, nf.poly(a) if a.op == "add" else None) for a, _ in sorted(content, key=lambda p: key(p[0]))]
@@ -304,16 +296,6 @@ def exponents_gap(nf: Normal, u: Poly) -> Poly | None:
     return gap
 
 
-def index_pair(nf: Normal, u: Poly) -> tuple[Term, Term] | None:
-    """(i, j) where u is i - j for two indices of one axis."""
-    if len(u) == 2 and sorted(u.values()) == [-1, 1] and all(len(m) == 1 for m in u):
-        plus, minus = sorted(u, key=lambda m: -u[m])
-        ((a, e),), ((b, f),) = plus, minus
-        if e == f == 1 and a.op == b.op == "index" and a.value[1] == b.value[1]:
-            return a, b
-    return None
-
-
 def sided(nf: Normal, u: Poly) -> Poly:
     """sign(u)."""
     return add_to(dict(nf.positive(u)), nf.positive(scaled(u, -1)), -1)
@@ -322,15 +304,14 @@ def sided(nf: Normal, u: Poly) -> Poly:
 def case_laws(nf: Normal, mono: Mono, cases: list[Term]) -> Poly | None:
     """What deltas and indicators do to the other factors of a monomial; None where nothing is to be done."""
     for a in cases:
-        rest = frozenset(mono - {(a, 1)})
-        law = LAWS.get("delta" if a.op == "delta" else a.args[0].value)
-        result = law and law(nf, a, rest, [b for b in cases if b is not a])
+        law = delta_law if a.op == "delta" else zero_law if a.args[0].value == "==" else None
+        result = law and law(nf, a, mono - {(a, 1)})
         if result is not None:
             return result
     return None
 
 
-def delta_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
+def delta_law(nf: Normal, a: Term, rest: Mono) -> Poly | None:
     """delta(i, j) f(j) is delta(i, j) f(i); an entry of an index array gives way to a letter."""
     old, new = a.args[::-1] if a.args[1].op == "index" else a.args
     if new.op == "var" or old.op == "var":
@@ -351,17 +332,9 @@ def exchanged(nf: Normal, mono: Mono, old: Term, new: Term) -> Poly:
     return result
 
 
-def zero_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None:
+def zero_law(nf: Normal, a: Term, rest: Mono) -> Poly | None:
     """[u = 0] f is [u = 0] f at u = 0. Under a derivative only what needs no look at f."""
     u = a.args[0].args[0]
-    for b in others:
-        if b.op == "where" and b.args[0].value in (">", "=="):
-            signs = reduce(and_, (signs for _, signs in multiples(nf, b.args[0].args[0], u)), ANY)
-            wanted = POS if b.args[0].value == ">" else ZERO
-            if not signs & wanted:
-                return {}
-            if signs == wanted:
-                return nf.finish(frozenset(rest | {(a, 1)}) - {(b, 1)})
     if not nf.steady:
         return None
     if any(b is u for b, _ in rest):
@@ -371,21 +344,6 @@ def zero_law(nf: Normal, a: Term, rest: Mono, others: list[Term]) -> Poly | None
         seen = any(sums.swap_entry(b, *entry) is not b for b, _ in rest)  # nothing is put into a mean
         return nf.mul(nf.atom(a), exchanged(nf, rest, *entry)) if seen else None
     return None
-
-
-def multiples(nf: Normal, u: Term, v: Term) -> Iterator[tuple[Fraction, int]]:
-    """The c for which a term of u is cancelled in u + c v, and the signs of that sum."""
-    first, second = nf.poly(u), nf.poly(v)
-    for mono in sorted((set(first) & set(second)) - {UNIT}, key=mono_key):
-        c = -Fraction(first[mono]) / second[mono]
-        terms = add_to(dict(first), second, c).items()
-        yield c, reduce(add_signs, (nf.mono_sign(m, value) for m, value in terms), ZERO)
-
-
-LAWS: dict[str, Callable[[Normal, Term, Mono, list[Term]], Poly | None]] = {
-    "delta": delta_law,
-    "==": zero_law,
-}
 
 
 def solved(nf: Normal, u: Term) -> tuple[Term, Term] | None:

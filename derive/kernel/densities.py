@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, perm
+from math import perm
 from typing import TYPE_CHECKING
 
 from derive.kernel.poly import MAX_EXPONENT, UNIT, Mono, Poly, add_to, scaled
 from derive.kernel.signs import NEG, POS, ZERO, sign
-from derive.term import ONE, PI, TWO, Term, add, div, fn, mul, neg, num, power, subterms
+from derive.term import ONE, PI, TWO, Term, add, div, fn, mul, neg, num, power, sub, subterms
+from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -88,13 +90,26 @@ def _gap(nf: Normal, low: Term, high: Term) -> int:
     return sign(nf, nf.canonical(add(high, neg(low))))
 
 
+def _between(nf: Normal, shape: Shape, ends: list[Term | None], above: Callable[[Term | None], Term]) -> Poly | None:
+    """What lies between the ends, by what lies above each; without one, all does. None where their order is unknown."""
+    low, high = ends
+    if low is not None and high is not None:
+        left = _gap(nf, low, high)
+        if left & NEG and left & POS:
+            return None
+        if not left & POS:
+            return {}
+    if shape.point:
+        return {}
+    total = nf.poly(above(low))
+    return total if high is None else add_to(dict(total), nf.poly(above(high)), -1)
+
+
 def normal(nf: Normal, shape: Shape, mean: Term, variance: Term) -> Poly | None:
     """exp(t z + s z^2) moves the mean and scales the variance; an indicator leaves a part of the moments."""
     ends = _ends(nf, shape)
-    if ends is None or None not in ends or ((shape.above or shape.point) and sign(nf, variance) != POS):
+    if ends is None or ((shape.above or shape.point) and sign(nf, variance) != POS):
         return None
-    if shape.point:
-        return {}
     tilt, square = nf.term(shape.tilt), nf.term(shape.square)
     room = add(ONE, neg(mul(TWO, square, variance)))
     if sign(nf, room) != POS and sign(nf, nf.canonical(room)) != POS:  # else the mean is infinite
@@ -102,22 +117,8 @@ def normal(nf: Normal, shape: Shape, mean: Term, variance: Term) -> Poly | None:
     exponent = add(mul(tilt, mean), div(mul(power(tilt, TWO), variance), TWO), mul(square, power(mean, TWO)))
     factor = nf.mul(nf.poly(fn("exp", div(exponent, room))), nf.power(nf.poly(room), {UNIT: Fraction(-1, 2)}))
     mean, variance = div(add(mean, mul(tilt, variance)), room), div(variance, room)
-    whole = nf.poly(moment(mean, variance, shape.power))
-    low, high = ends
-    if low is not None:
-        whole = _beyond(nf, mean, variance, shape.power, low)
-    elif high is not None:
-        whole = add_to(dict(whole), _beyond(nf, mean, variance, shape.power, high), -1)
-    return nf.mul(factor, whole)
-
-
-def _beyond(nf: Normal, mean: Term, variance: Term, k: int, end: Term) -> Poly:
-    """E(z^k [z > end]) for a normal z, by the moments of z - end."""
-    total: Poly = {}
-    for j in range(k + 1):
-        part = mul(power(end, num(k - j)), _half_moment(add(mean, neg(end)), variance, j))
-        add_to(total, nf.poly(part), comb(k, j))
-    return total
+    found = _between(nf, shape, ends, lambda end: moment(mean, variance, shape.power, end))
+    return found and nf.mul(factor, found)
 
 
 def uniform(nf: Normal, shape: Shape, low: Term, high: Term) -> Poly | None:
@@ -126,14 +127,7 @@ def uniform(nf: Normal, shape: Shape, low: Term, high: Term) -> Poly | None:
     ends = _ends(nf, shape, nf.canonical(low), nf.canonical(high))
     if ends is None or shape.square or sign(nf, length) != POS or (shape.tilt and sign(nf, nf.term(shape.tilt)) & ZERO):
         return None
-    bottom, top = ends
-    assert bottom is not None and top is not None
-    left = _gap(nf, bottom, top)
-    if left & NEG and left & POS:
-        return None
-    if shape.point or not left & POS:
-        return {}
-    return nf.poly(div(add(_primitive(nf, shape, top), neg(_primitive(nf, shape, bottom))), length))
+    return _between(nf, shape, ends, lambda end: neg(div(_primitive(nf, shape, end or high), length)))
 
 
 def _primitive(nf: Normal, shape: Shape, z: Term) -> Term:
@@ -146,21 +140,15 @@ def _primitive(nf: Normal, shape: Shape, z: Term) -> Term:
     return mul(fn("exp", mul(c, z)), add(*terms))
 
 
-def moment(mean: Term, variance: Term, k: int) -> Term:
-    """E(u^k) for a normal u."""
-    return _by_parts([ONE, mean], mean, variance, k)
-
-
-def _half_moment(mean: Term, variance: Term, k: int) -> Term:
-    """E(u^k [u > 0]) for a normal u."""
-    deviation = fn("sqrt", variance)
-    chance = div(add(ONE, fn("erf", div(mean, mul(deviation, fn("sqrt", TWO))))), TWO)
-    density = div(fn("exp", neg(div(power(mean, TWO), mul(TWO, variance)))), fn("sqrt", mul(TWO, PI)))
-    return _by_parts([chance, add(mul(mean, chance), mul(deviation, density))], mean, variance, k)
-
-
-def _by_parts(rows: list[Term], mean: Term, variance: Term, k: int) -> Term:
-    """I_k = mu I_(k-1) + (k - 1) v I_(k-2), from the first two."""
-    for p in range(2, k + 1):
-        rows.append(add(mul(mean, rows[p - 1]), mul(num(p - 1), variance, rows[p - 2])))
-    return rows[k]
+def moment(mean: Term, variance: Term, k: int, end: Term | None = None) -> Term:
+    """E(u^k), or E(u^k [u > end]), for a normal u: I_k = mu I_(k-1) + (k - 1) v I_(k-2) + v end^(k-1) density(end)."""
+    chance, edge = ONE, NOUGHT  # edge: the variance times the density at the end
+    if end is not None:
+        gap = sub(mean, end)
+        chance = div(add(ONE, fn("erf", div(gap, fn("sqrt", mul(TWO, variance))))), TWO)
+        edge = mul(fn("sqrt", div(variance, mul(TWO, PI))), fn("exp", neg(div(power(gap, TWO), mul(TWO, variance)))))
+    rows = [NOUGHT, chance]
+    for p in range(k):
+        beyond = mul(edge, power(end, num(p))) if end is not None else NOUGHT
+        rows.append(add(mul(mean, rows[-1]), mul(num(p), variance, rows[-2]), beyond))
+    return rows[-1]

@@ -172,13 +172,12 @@ def record(self: Normal, fact: Fact) -> None:
     signs = fact.signs & sign(self, fact.term)
     if signs:  # else it is contradicted
         fact = Fact(fact.term, signs, fact.letters, fact.guards, fact.source)
-    for g in fact.guards:  # a guard k != j is not needed where the fact holds at k = j by itself
+    for g in fact.guards:  # at k = j, which a guard k != j leaves out, the term has a sign of its own
         if g.op == "cmp" and g.value == "!=" and g.args[0] in fact.letters and g.args[0] not in g.args[1].letters:
-            there = self.rename(fact.term, {g.args[0]: g.args[1]})
-            if not sign(self, self.term(there)) & ~fact.signs:
-                fact = Fact(
-                    fact.term, fact.signs, fact.letters, tuple(h for h in fact.guards if h is not g), fact.source
-                )
+            either = fact.signs | sign(self, self.term(self.rename(fact.term, {g.args[0]: g.args[1]})))
+            if either != ANY:
+                without = tuple(h for h in fact.guards if h is not g)
+                self.record(Fact(fact.term, either, fact.letters, without, fact.source))
     for other in told(self, fact):
         self.record(other)
     content, rest = powers.content(self, poly)

@@ -224,7 +224,7 @@ class Expansion:
             germ = germ_of(germ.growth, {e: c for e, c in germ.terms.items() if e > min(germ.terms)}, germ.order)
         return germ
 
-    # -- signs, which also see that two letters may be one and which entry is the largest ------------------------------
+    # -- signs, which also see which entry is the largest --------------------------------------------------------------
 
     def sign(self, poly: Poly) -> int:
         """The signs that the polynomial can have."""
@@ -232,9 +232,6 @@ class Expansion:
         if H.value in term.names:
             return ANY
         signs = sign(nf, term)
-        for i, j in pairs(term):
-            apart = nf.under(cmp("!=", i, j))
-            signs &= sign(nf, substitute(term, {i: j})) | (sign(apart, term) if apart else 0)
         places = {p for t in subterms(term) if t.op == "var" for p in zip(t.args, axes_of(t, nf.context), strict=True)}
         for top in (t for t in subterms(term) if t.op == "argmax" and t.args[1] is TRUE and len(t.bound) == 1):
             for k in (k for k, axis in places if axis == top.bound[0].value[1] and k.letters <= term.letters):

@@ -219,15 +219,6 @@ def lead(nf: Normal, atom: Term) -> tuple[Mono, int | Fraction] | None:
     return mono, poly[mono]
 
 
-def tail(nf: Normal, atom: Term, mono: Mono) -> tuple[Mono, int | Fraction] | None:
-    """For partial fractions in an exponential: the 1 in 1 + e^x … below e^-x."""
-    poly = nf.poly(atom)
-    if len(poly) != 2 or UNIT not in poly:
-        return None
-    main = max((a for m in poly for a, _ in m if a.op == "fn" and a.value == "exp"), key=key, default=None)
-    return (UNIT, poly[UNIT]) if any(a is main and e < 0 for a, e in mono) else None
-
-
 def of_one_atom(nf: Normal, a: Term, e: Exponent) -> tuple[Exponent, Poly] | None:
     """The law of an atom to a power by itself: the exponent t of the part that it replaces, and what a^t is."""
     whole = e.numerator // e.denominator
@@ -261,9 +252,7 @@ def reduce(nf: Normal, mono: Mono) -> Poly:
         if not nf.certain(a):
             continue
         found = lead(nf, a)
-        if found is None or not divides(found[0], mono):
-            found = tail(nf, a, mono)
-        if found is not None:
+        if found is not None and divides(found[0], mono):
             return lowered(nf, mono, a, e, *found)
     return {mono: 1}
 
