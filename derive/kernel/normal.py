@@ -281,11 +281,8 @@ class Normal:
     def rename_mono(self, mono: Mono, mapping: dict[Term, Term]) -> Poly:
         result: Poly = {UNIT: 1}
         for a, e in mono:
-            if a.op == "fn" and a.value == "abs":  # not split into its two cases
-                result = self.mul(result, self.rename(power(a, num(e)), mapping))
-            else:
-                part = self.rename(a, mapping)
-                result = self.mul(result, part if e == 1 else self.power(part, {UNIT: e}))
+            part = self.rename(a, mapping)
+            result = self.mul(result, part if e == 1 else self.power(part, {UNIT: e}))
         return result
 
     def index_like(self, *terms: Term) -> bool:

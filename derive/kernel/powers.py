@@ -71,44 +71,22 @@ def power_of_product(nf: Normal, factors: list[Factor], exponent: Poly) -> list[
         base, e, term = unknown[0]
         k = constant(e)
         if isinstance(k, int) and k > 0 and k % 2 == 0:
-            return [*result, (base, nf.mul(e, exponent), fn("abs", term))]
+            magnitude = fn("abs", term)
+            return [*result, (nf.poly(magnitude), nf.mul(e, exponent), magnitude)]
     rest: Poly = {UNIT: 1}
-    for base, e, term in unknown:
-        rest = nf.mul(rest, factor_power(nf, base, e, term))
+    for base, e, _ in unknown:
+        rest = nf.mul(rest, nf.power(base, e))
     return [*result, (rest, exponent, nf.term(rest))] if unknown else result
 
 
 def factored(nf: Normal, term: Term) -> Poly:
     """A product, quotient or power, read as a list of factors before anything is multiplied out."""
     result: Poly = {UNIT: 1}
-    for base, e, source in sorted(factors(nf, term, {UNIT: 1}), key=lambda p: len(p[0])):
+    for base, e, _ in sorted(factors(nf, term, {UNIT: 1}), key=lambda p: len(p[0])):
         if not result:
             return {}
-        result = nf.mul(result, factor_power(nf, base, e, source))
+        result = nf.mul(result, nf.power(base, e))
     return result
-
-
-def factor_power(nf: Normal, base: Poly, exponent: Poly, source: Term) -> Poly:
-    """A factor of a product to its power; one that stands for |u| is read from its source."""
-    if source.op != "fn" or source.value != "abs":
-        return nf.power(base, exponent)
-    e = constant(exponent)
-    if e is None or e.denominator != 1:
-        return absolute_power(nf, source.args[0], exponent)
-    return nf.power(nf.poly(source), exponent)
-
-
-def absolute_power(nf: Normal, inner: Term, exponent: Poly) -> Poly:
-    """|u|^p for p that is no integer: an atom |u| that is not split into cases."""
-    u = nf.poly(inner)
-    signs = sign(nf, inner) & sign(nf, nf.term(u))
-    if not signs & NEG:
-        return nf.power(u, exponent)
-    lead = leading(u) if u else Fraction(1)
-    base: Term = fn("abs", nf.term(scaled(u, Fraction(1) / lead)))
-    e = constant(exponent)
-    whole: Poly = {frozenset({(base, e)}): 1} if e is not None else exponents.opaque(nf, nf.atom(base), exponent)
-    return nf.mul(nf.power({UNIT: small(abs(Fraction(lead)))}, exponent), whole)
 
 
 def to_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
@@ -236,9 +214,6 @@ def of_one_atom(nf: Normal, a: Term, e: Exponent) -> tuple[Exponent, Poly] | Non
     if a.op == "fn" and a.value == "sin" and isinstance(e, int) and e >= 2:
         # cos(x)**2 by its own laws: where it is written with cos(2x), so is sin(x)**2.
         return 2, add_to({UNIT: 1}, nf.finish(frozenset({(fn("cos", a.args[0]), 2)})), -1)
-    if a.op == "fn" and a.value == "abs" and isinstance(e, int):
-        base = nf.power(nf.poly(a.args[0]), {UNIT: e})  # |u|^e is u^e times the sign of u, for odd e
-        return e, base if e % 2 == 0 else nf.mul(base, nf.sided(nf.poly(a.args[0])))
     return None
 
 
