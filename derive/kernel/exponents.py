@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from derive.kernel import powers
-from derive.kernel.poly import INDICES, UNIT, Exponent, Mono, Poly, add_to, constant, key, leading, scaled, small
+from derive.kernel.poly import INDICES, UNIT, Exponent, Poly, add_to, constant, key, leading, scaled, small
 from derive.kernel.signs import NEG, POS, ZERO, sign
 from derive.term import MINUS_ONE, Term, over, power
 
@@ -87,7 +87,7 @@ def _integer_atom(nf: Normal, a: Term, exponent: Poly) -> Poly:
         parts = [(power(a, nf.term({m: 1})), c) for m, c in moving.items()]
     elif all(c > 0 and not nf.mono_sign(m, 1) & NEG for m, c in moving.items()):
         # Each part less its least value, so that a power of n and one of n - 1 are told by one atom.
-        lows = {m: _least(nf, m) for m in moving}
+        lows = {m: int(nf.mono_sign(m, 1) == POS) for m in moving}
         parts = [(power(a, nf.term(add_to({m: 1}, {UNIT: 1}, -lows[m]))), c) for m, c in moving.items()]
         free += sum(c * lows[m] for m, c in moving.items())
     else:
@@ -98,15 +98,6 @@ def _integer_atom(nf: Normal, a: Term, exponent: Poly) -> Poly:
     for atom, c in parts:
         result = nf.mul(result, nf.finish(frozenset({(atom, small(c))})))
     return nf.mul(result, nf.power(nf.poly(a), {UNIT: free})) if free else result
-
-
-def _least(nf: Normal, mono: Mono) -> int:
-    """The least value of a product of integers that are not negative."""
-    if len(mono) == 1:
-        ((a, e),) = mono
-        if a.op == "size" and e == 1:
-            return nf.least(a)
-    return 1 if nf.mono_sign(mono, 1) == POS else 0
 
 
 def real_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:

@@ -43,7 +43,6 @@ from derive.kernel.signs import (
     split,
 )
 from derive.term import (
-    FALSE,
     ONE,
     TRUE,
     Term,
@@ -140,15 +139,11 @@ def _alone(term: Term, axis: str) -> Term:
             return ONE
         if t.op == "index" and t.value[1] == axis:
             return only
-        if t.op == "cmp" and all(a is only for a in t.args):
-            return TRUE if t.value in ("==", "<=", ">=") else FALSE
         left = [k for k in t.bound if k.value[1] != axis]
         if t.op not in ("sum", "prod") or len(left) == len(t.bound):
             return None
         body, filter_ = t.args
-        if left:
-            return over(t.op, body, *left, where=filter_)
-        return where(filter_, body, NOUGHT if t.op == "sum" else ONE)
+        return over(t.op, where(filter_, body, NOUGHT if t.op == "sum" else ONE), *left)
 
     return transform(term, replaced)
 
