@@ -114,6 +114,10 @@ TRUE = {
         "s: real; t: real; assume(s < t); z: normal(0, 1)",
         "E(where(z > s, where(z < t, 1, 0), 0)) == (erf(t/sqrt(2)) - erf(s/sqrt(2)))/2",
     ),
+    "the mean of a normal within an interval": (
+        "s: real; t: real; assume(s < t); z: normal(0, 1)",
+        "E(where(z > s, where(z < t, z, 0), 0)) == (exp(-s**2/2) - exp(-t**2/2))/sqrt(2*pi)",
+    ),
     "the larger of a normal and a number": (
         "t: real; z: normal(0, 1)",
         "E(max(z, t)) == t*(1 + erf(t/sqrt(2)))/2 + exp(-t**2/2)/sqrt(2*pi)",
@@ -206,6 +210,10 @@ FALSE = {
     "an interval of unknown order": (
         "s: real; t: real; z: normal(0, 1)",
         "E(where(z > s, where(z < t, 1, 0), 0)) == (erf(t/sqrt(2)) - erf(s/sqrt(2)))/2",
+    ),
+    "a mean within an interval of unknown order": (
+        "s: real; t: real; z: normal(0, 1)",
+        "E(where(z > s, where(z < t, z, 0), 0)) == (exp(-s**2/2) - exp(-t**2/2))/sqrt(2*pi)",
     ),
     "a mean that may be infinite": ("t: real; assume(t < 1); z: normal(0, 1)", "E(exp(t*z**2)) == 1/sqrt(1 - 2*t)"),
     "an exponent that may be 0": ("c: real; u: uniform(0, 1)", "E(exp(c*u)) == (exp(c) - 1)/c"),
