@@ -966,3 +966,13 @@ def test_letter_that_a_normal_form_binds_is_no_letter_of_a_line(name: str) -> No
             check(Proof(cmp(">", all_, ZERO), lines=(chosen, line)), known)
 
         assert found.value.step == 2
+
+
+@pytest.mark.parametrize("name", ["q", "r"])
+def test_line_holds_no_mean_that_a_replacement_may_leave_without_a_value(name: str) -> None:
+    """E(exp(x q[i])) may exist at x = 0 and nowhere else."""
+    mean = make("E", (fn("exp", mul(x, var(name, I))),))
+    for term in (mean, make("at", (mean, ONE), "x")):
+        line = Line(cmp(">=", sub(term, term), ZERO), "combination")
+        with pytest.raises(Rejected, match="may not exist"):
+            check(Proof(cmp(">=", power(x, TWO), ZERO), lines=(line,)), context())

@@ -225,7 +225,7 @@ class Board:
         well_formed(term, self.ground.context)
         if any(t.op in UNSURE for t in subterms(self.ground.plain.opened(term))):
             for need in domain.needs(self.ground.plain, term):
-                if need.condition.op in UNSURE and not domain.met(self.ground.full, need, self.ground.known):
+                if need.condition.op in (*UNSURE, "at") and not domain.met(self.ground.full, need, self.ground.known):
                     raise Rejected("a mean or limit that may not exist")
 
     def follows(self, nf: Normal, condition: Term) -> bool:
