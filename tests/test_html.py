@@ -425,6 +425,47 @@ def test_buttons_unfold_and_fold(tmp_path: Path) -> None:
     assert '<details class="derivation" open' not in closed
 
 
+ORPHANS = """
+addEventListener("load", () => setTimeout(() => {
+  const main = document.querySelector("main");
+  let seen = 0, orphans = 0;
+  for (let width = 180; width < 420; width += 5) {
+    main.style.width = width + "px";
+    for (const formula of document.querySelectorAll("main .katex")) {
+      let place = formula;
+      while (!place.nextSibling && place !== main) place = place.parentElement;
+      const after = place.nextSibling, bases = formula.querySelectorAll(".katex-base");
+      if (!after || after.nodeType !== 3 || !/^[.,;:)]/.test(after.data) || !bases.length) continue;
+      const sign = document.createRange();
+      sign.setStart(after, 0);
+      sign.setEnd(after, 1);
+      const here = sign.getBoundingClientRect(), base = bases[bases.length - 1].getBoundingClientRect();
+      seen += here.width > 0;
+      orphans += here.width > 0 && here.left < base.left - 1;
+    }
+  }
+  const result = document.createElement("output");
+  result.id = "orphans";
+  result.textContent = `${seen} ${orphans}`;
+  document.body.append(result);
+}, 3000));
+"""
+
+
+@needs_browser
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [True, False])
+def test_no_line_begins_with_the_stop_after_a_formula(kept: bool, tmp_path: Path) -> None:
+    page = page_of("saturation")
+    if not kept:  # the check can fail
+        page = page.replace(".katex-base:last-child { display: inline; }", ".katex-base:last-child { }")
+    text, _ = browsed(page, tmp_path, ORPHANS)
+    (result,) = re.findall(r'<output id="orphans">(\d+ \d+)</output>', text)
+    seen, orphans = map(int, result.split())
+    assert seen > 1000
+    assert (orphans == 0) is kept
+
+
 # -- for everybody ----------------------------------------------------------------------------------------------------
 
 AXE = next(
