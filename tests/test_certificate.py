@@ -660,6 +660,16 @@ def test_context_that_does_not_fit_together_is_rejected(context: dict[str, Any])
 
 
 @pytest.mark.parametrize(
+    "hypothesis", [["num", "1"], ["index", "i", "n"], ["sum", [["k", "n"]], ["num", "1"], ["true"]]]
+)
+def test_hypothesis_that_is_no_condition_is_rejected(hypothesis: list[Any]) -> None:
+    certificate = data()
+    claim_of(certificate, "order")["context"]["hypotheses"].append(hypothesis)
+
+    assert "must" in (failures(sealed(certificate))[0].reason or "")
+
+
+@pytest.mark.parametrize(
     "text", ["1e999999999", "1/0", "0x10", "", " 1", "1_000", "1.5", "1/2/3", "9" * 5000, "nan", "1/-2", "٣"]
 )
 def test_number_that_is_no_plain_fraction_is_rejected(text: str) -> None:

@@ -378,4 +378,4 @@ def sound(context: Context) -> None:
                 raise Rejected(f"the law of {d.name} rests on a random name, or on a letter not its own")
     for h in (*context.hypotheses, *(c for m in context.lemmas for c in (m.condition, *m.hypotheses))):
         if h.op != "cmp" or all(a.op != "list" for a in h.args):  # `z == [2, 1]` is judged where examples are
-            well_formed(h, context)
+            well_formed(make("not", (h,)), context)  # a condition, as what is negated must be
