@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from derive.kernel import moments
-from derive.kernel.derivative import depends, differentiate
+from derive.kernel.boundaries import changes_sign, lasting
+from derive.kernel.derivative import depends
 from derive.kernel.exponents import integral
 from derive.kernel.integrable import MEANS, integrable
 from derive.kernel.normal import Normal
-from derive.kernel.poly import CASES, Mono, Poly, constant
-from derive.kernel.proof import Rejected
+from derive.kernel.poly import CASES, constant
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, nonempty, sign, split
 from derive.term import (
     FALSE,
@@ -243,8 +243,8 @@ def _attained_once(w: Walk, t: Term, scope: Scope) -> None:
 def _edge(w: Walk, condition: Term, scope: Scope, u: Term, case: Term = TRUE, sure: bool = True) -> None:
     """The need that u is not at a 0 where it changes its sign, which is a fact only if it does so at every one."""
     nf = w.nf.under(case) or w.nf
-    crossed, lasting = changes_sign(nf, nf.canonical(u), u)
-    w.need(condition, scope, sure and lasting and not scope.taken, crossed)
+    crossed, certain = changes_sign(nf, nf.canonical(u), u)
+    w.need(condition, scope, sure and certain and not scope.taken, crossed)
 
 
 def _power(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
@@ -328,7 +328,7 @@ def _switch(w: Walk, condition: Term, then: Term, other: Term, scope: Scope) -> 
     plain = not any(
         a.op in CASES | {"max", "argmax"} or _discrete(w.nf, a) for m in gap for b, _ in m for a in subterms(b)
     )
-    apart = not sign(w.nf, w.nf.term(gap)) & ZERO or _lasting(w.nf, gap)
+    apart = not sign(w.nf, w.nf.term(gap)) & ZERO or lasting(w.nf, gap)
     for part, place in _compared(condition, scope):
         if not w.nf.index_like(*part.args):
             u = difference(part)
@@ -356,71 +356,6 @@ def _compared(condition: Term, scope: Scope) -> Iterator[tuple[Term, Scope]]:
 def _discrete(nf: Normal, term: Term) -> bool:
     declaration = nf.context.declarations.get(term.value) if term.op == "var" else None
     return term.op == "index" or (declaration is not None and declaration.kind not in ("real", "positive"))
-
-
-def changes_sign(nf: Normal, u: Term, written: Term) -> tuple[bool, bool]:
-    """Whether every zero of u has both signs beside it unless u is 0 all around, and whether it has them in any case.
-
-    By a slope that never vanishes, or a form linear in each entry. A polynomial in which no entry meets itself is
-    harmonic, so that no zero of it is an extremum.
-    """
-    if any(a.op == "where" and a.args[0].value in (">", "==") for m in nf.poly(u) for a, _ in m):
-        return False, False  # a zero may lie on the border between two cases
-    names = sorted(nf.context.reached(u.names))
-    kinds = {n: nf.context.declarations[n].kind for n in names if n in nf.context.declarations}
-    for name in names:
-        if kinds.get(name) in ("real", "positive"):
-            for entry in {t for t in subterms(u) if t.op == "var" and t.value == name and t.letters <= u.letters}:
-                for form in (u, nf.opened(written)):  # as written it may be plain that a slope is positive
-                    try:
-                        slope = differentiate(nf, form, entry)
-                        if {sign(nf, slope), sign(nf, nf.canonical(slope))} & {POS, NEG}:
-                            return True, True
-                    except Rejected:
-                        continue
-    linear = all(kind in ("real", "positive") for kind in kinds.values()) and all(_linear(m) for m in nf.poly(u))
-    return linear, linear and _lasting(nf, nf.poly(u))
-
-
-def _lasting(nf: Normal, poly: Poly) -> bool:
-    """Whether the polynomial is not 0 for all values of its variables, whatever its letters and sizes are: no
-    coefficient of some term can be 0, and no other term is in the same variables."""
-
-    def stays(a: Term) -> bool:
-        inner = a.args[0].args if a.op == "sum" and a.args[0].op == "mul" else a.args[:1] if a.op == "sum" else (a,)
-        return all(t.op == "var" or nf.certain(t) for t in inner)
-
-    def told(a: Term, e: object) -> object:  # entries of an array may be one
-        return a.names if any(t.bound or (t.op == "var" and t.args) for t in subterms(a)) else (a, e)
-
-    def apart(m: Mono, other: Mono) -> bool:
-        if frozenset(told(a, e) for a, e in m if a.names) != frozenset(told(a, e) for a, e in other if a.names):
-            return True
-        for name in {t.value for a, _ in m for t in subterms(a) if t.op == "var"}:
-            x, y = ({t for a, _ in n for t in subterms(a) if t.op == "var" and t.value == name} for n in (m, other))
-            places = zip(x.pop().args, y.pop().args, strict=True) if len(x) == len(y) == 1 else ()
-            if any(not nf.delta(i, j) for i, j in places):
-                return True
-        return False
-
-    return any(all(stays(a) for a, _ in m) and all(apart(m, n) for n in poly if n is not m) for m in poly)
-
-
-def _linear(mono: Iterable[tuple[Term, object]]) -> bool:
-    names: set[str] = set()
-    for a, e in mono:
-        if not a.names:
-            continue
-        parts = [a]
-        if a.op == "sum":
-            parts = list(a.args[0].args) if a.args[0].op == "mul" else [a.args[0]]
-        for p in parts:
-            if not p.names:
-                continue
-            if p.op != "var" or e != 1 or p.value in names:
-                return False
-            names.add(p.value)
-    return True
 
 
 # -- from needs to facts, and from facts to reasons ------------------------------------------------------------------
