@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
 
 from derive.kernel.normal import Normal
 from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, key, mono_key
 from derive.kernel.proof import Rejected, Use
+from derive.kernel.signs import NEG, POS
 from derive.kernel.sums import unused
-from derive.term import Term, add, index, make, mul, neg, num, over, power, substitute
+from derive.term import Term, add, div, index, make, mul, neg, num, over, power, substitute
 
 MAX_STATES = 250
+MAX_FACTORS = 3  # by which a gap is multiplied, one at a time
 # A pattern, a term, and what the pattern's letters are so far: what they are then, None where the two do not match.
 Match = Callable[[Term, Term, dict[Term, Term]], dict[Term, Term] | None]
 
@@ -69,15 +71,22 @@ def close_gap(nf: Normal, gap: Poly, equations: list[Equation]) -> tuple[Use, ..
             return uses
         if len(uses) >= 12:
             continue
-        for use in moves(nf, here, prepared):
+        for mono, use in moves(nf, here, prepared):
             assert use.multiplier is not None
             e = next(e for e, _, _ in prepared if (e.kind, e.number) == (use.kind, use.number))
             mapping = dict(use.letters)
             gone = add(substitute(e.left, mapping), neg(substitute(e.right, mapping)))
             try:
-                rest = add_to(dict(here), nf.poly(over("sum", mul(use.multiplier, gone), *use.over)), -1)
+                added = nf.poly(over("sum", mul(use.multiplier, gone), *use.over))
             except Rejected:
                 continue
+            times = Fraction(here[mono]) / added.get(mono, here[mono])
+            if times != 1:  # terms of the equation meet there: A[i, j] + A[j, i] at i = j, or under a sum over both
+                (use,) = scaled_uses((use,), num(times))
+            rest = add_to(dict(here), added, -times)
+            back = multiple(rest, gap)
+            if back not in (None, 1):  # gap - uses = back * gap
+                return scaled_uses((*uses, use), num(1 / (1 - back)))
             mark = frozenset(rest.items())
             if mark not in seen:
                 seen.add(mark)
@@ -85,22 +94,43 @@ def close_gap(nf: Normal, gap: Poly, equations: list[Equation]) -> tuple[Use, ..
     return None
 
 
+def close_multiple(nf: Normal, gap: Poly, equations: list[Equation]) -> tuple[Use, ...] | None:
+    """Uses of the equations for a gap that is 0 since its product with something that is known not to be 0 is."""
+    for fact in [f for f in nf.raw_facts if f.signs == NEG | POS and not f.letters and not f.guards][:MAX_FACTORS]:
+        uses = close_gap(nf, nf.mul(gap, nf.poly(fact.term)), equations)
+        if uses is not None:
+            return scaled_uses(uses, div(num(1), fact.term))
+    return None
+
+
+def scaled_uses(uses: tuple[Use, ...], factor: Term) -> tuple[Use, ...]:
+    return tuple(replace(use, multiplier=mul(factor, use.multiplier or num(1))) for use in uses)
+
+
+def multiple(poly: Poly, other: Poly) -> Fraction | None:
+    """The number by which the other polynomial is multiplied to give this one, if there is one."""
+    if poly.keys() != other.keys():
+        return None
+    ratios = {Fraction(poly[mono]) / other[mono] for mono in other}
+    return ratios.pop() if len(ratios) == 1 else None
+
+
 def weight(gap: Poly) -> tuple[int, int]:
     return len(gap), sum(a.size for m in gap for a, _ in m)
 
 
-def moves(nf: Normal, gap: Poly, prepared: list[tuple[Equation, dict[Term, Term], Poly]]) -> Iterator[Use]:
-    """Instances of equations that remove one monomial of the gap."""
+def moves(nf: Normal, gap: Poly, prepared: list[tuple[Equation, dict[Term, Term], Poly]]) -> Iterator[tuple[Mono, Use]]:
+    """Monomials of the gap, each with an instance of an equation that removes it."""
     for mono in sorted(gap, key=mono_key):
         target = open_mono(nf, mono, gap[mono])
         for equation, marked, poly in prepared:
             for lead in sorted(poly, key=lambda m: (not any(a.op == "sum" for a, _ in m), mono_key(m))):
                 if lead:
                     pattern = open_mono(nf, lead, poly[lead], "?@")
-                    yield from placed(nf, equation, marked, pattern, target)
+                    yield from ((mono, use) for use in placed(nf, equation, marked, pattern, target))
             rest = poly.get(UNIT)
             if rest is not None:
-                yield from inverted(nf, equation, marked, poly, rest, mono, gap[mono])
+                yield from ((mono, use) for use in inverted(nf, equation, marked, poly, rest, mono, gap[mono]))
 
 
 def inverted(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from derive.engine import order, steps, telescope
 from derive.engine.fold import names, written
 from derive.engine.hints import missing_hypothesis
-from derive.engine.hypotheses import Equation, close_gap
+from derive.engine.hypotheses import Equation, close_gap, close_multiple
 from derive.engine.squares import rooted
 from derive.kernel.check import Ground, Undefined, check
 from derive.kernel.context import Context
@@ -163,7 +163,10 @@ def known_sum(ground: Ground, lemmas: bool) -> tuple[Use, ...] | None:
     if nf.is_zero(gap):
         return ()
     found = None if lemmas else telescope.close_gap(ground, gap)  # lemmas are tried after it
-    return found if found is not None else close_gap(nf, gap, equations(ground, lemmas))
+    known = equations(ground, lemmas) if found is None else []
+    for close in (close_gap, close_multiple) if known else ():
+        found = found if found is not None else close(nf, gap, known)
+    return found
 
 
 def equations(ground: Ground, lemmas: bool) -> list[Equation]:
