@@ -154,7 +154,7 @@ TABLES = [
 ]
 TOGETHER = [
     "under 0.01 ulp",
-    "under 0.01 ulp, 1 of 3 vanish, on inputs “masked”",
+    "under 0.01 ulp, 1 of 3 reduced to 0, on inputs “masked”",
     "float32, digits kept",
     "bfloat16, digits kept",
     "as written: at most 3 ulp; shifted: at most 1 ulp, overflow on 2 of 9 families",

@@ -256,7 +256,7 @@ def _stated(theory: Theory, name: str) -> Stated | None:
     except CodegenError:
         return None
     size = to_text(found.bound.size)
-    met = f"{100 * found.most:.0f} %" if found.most >= 0.01 else "under 1 %"
+    met = f"{100 * found.most:.0f}\N{NO-BREAK SPACE}%" if found.most >= 0.01 else "under 1\N{NO-BREAK SPACE}%"
     said = record.said(fingerprint(q.plan(ACCURATE), found.bound, False))
     coq = said if said is not None and said.result == record.RECHECKED else None
     return Stated(str(found.bound.count), size if len(size) <= LONGEST_SIZE else None, found.bound.own, met, coq)
@@ -272,7 +272,7 @@ def _cell(row: Row | None) -> str:
         return ""
     if row.overflow:
         return f"overflow ({row.nan + row.infinite} of {row.components})"
-    lost = f", {row.lost} of {row.components} vanish" if row.lost else ""
+    lost = f", {row.lost} of {row.components} reduced to 0" if row.lost else ""
     spurious = f", {row.spurious} should be 0" if row.spurious else ""
     return f"{ulps(row.max_ulp)} ulp{lost}{spurious}"
 

@@ -193,6 +193,8 @@ class Sentences:
         said = [c.coq for t in item.theorems for c in t.claims if c.coq is not None]
         done = sum(s.result == RECHECKED for s in said)
         asked, guide = self.words.count(len(said), "claim"), self.code("docs/coq.md")
+        if all(s.result == NOT_EXPORTED for s in said):
+            return self.words.say("account.coq_none", asked=asked, guide=guide)
         return self.words.say("account.coq", asked=asked, done=done, command=self.code(command), guide=guide)
 
     def checked_again(self, item: Document) -> Markup | None:
