@@ -767,7 +767,8 @@ def test_a_difference_loses_the_sign_before_it(checked: Callable[[str], TheoryRe
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_bound_without_roundings_is_said_to_be_exact(language: str) -> None:
     made = document(checked_text('"""T."""\n\nx: real\ns = x\nt = x\nassert s == t\n'))
-    bounds = (Stated("0", None, True, "under 1\N{NO-BREAK SPACE}%"), Stated("3", None, True, "under 1\N{NO-BREAK SPACE}%"))
+    share = "1\N{NO-BREAK SPACE}%"
+    bounds = (Stated("0", None, True, f"under {share}"), Stated("3", None, True, f"under {share}"))
     measured = tuple(
         Measured(name, name, ("direct",), DTYPES[:1], (), (), (), (), stated=bound)
         for name, bound in zip("st", bounds, strict=True)
@@ -777,9 +778,9 @@ def test_a_bound_without_roundings_is_said_to_be_exact(language: str) -> None:
     exact, rounded = {
         "en": (
             "- `s`: exact, nothing is rounded.",
-            "- `t`: at most `3` u of each entry itself; under 1\N{NO-BREAK SPACE}% of that was met.",
+            f"- `t`: at most `3` u of each entry itself; under {share} of that was met.",
         ),
-        "zh": ("- `s`：无舍入误差。", "- `t`：至多为各分量自身的 `3` u；实测最大误差与此界之比：小于 1\N{NO-BREAK SPACE}%。"),
+        "zh": ("- `s`：无舍入误差。", f"- `t`：至多为各分量自身的 `3` u；实测最大误差与此界之比：小于 {share}。"),
     }[language]
     assert exact in text
     assert rounded in text
