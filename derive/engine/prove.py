@@ -163,10 +163,11 @@ def known_sum(ground: Ground, lemmas: bool) -> tuple[Use, ...] | None:
     if nf.is_zero(gap):
         return ()
     found = None if lemmas else telescope.close_gap(ground, gap)  # lemmas are tried after it
-    known = equations(ground, lemmas) if found is None else []
-    for close in (close_gap, close_multiple) if known else ():
-        found = found if found is not None else close(nf, gap, known)
-    return found
+    if found is not None:
+        return found
+    known = equations(ground, lemmas)
+    found = close_gap(nf, gap, known)
+    return found if found is not None else close_multiple(nf, gap, known)
 
 
 def equations(ground: Ground, lemmas: bool) -> list[Equation]:
