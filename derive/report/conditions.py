@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 
 from derive.kernel.proof import Condition
+from derive.kernel.signs import RELATION, sign_of
 from derive.term import Term
 
 
@@ -28,12 +28,8 @@ def _settled(condition: Term) -> bool:
     """Whether the condition holds whatever the names in it are: by its numbers alone."""
     op, args = condition.op, condition.args
     if op == "cmp":
-        return args[0].op == args[1].op == "num" and _compared(args[0].value, condition.value, args[1].value)
+        numbers = args[0].op == args[1].op == "num"
+        return numbers and bool(sign_of(args[0].value - args[1].value) & RELATION[condition.value])
     if op in ("or", "and"):
         return (any if op == "or" else all)(map(_settled, args))
     return op == "true" or (op == "all" and _settled(args[0]))
-
-
-def _compared(left: Fraction, relation: str, right: Fraction) -> bool:
-    held = {"==": left == right, "!=": left != right, "<": left < right, "<=": left <= right}
-    return held[relation] if relation in held else not held["<=" if relation == ">" else "<"]
