@@ -35,6 +35,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+Number = int | Fraction
 BINDERS = frozenset({"sum", "prod", "max", "min", "argmax", "all", "any", "at"})
 CONDITIONS = frozenset({"cmp", "and", "or", "not", "true", "false", "all", "any", "holds"})
 # Operators whose argument is not a value at the point: a hypothesis must not be used beneath them.
@@ -74,6 +75,38 @@ class Term:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (make, (self.op, self.args, self.value, self.bound))
+
+    # Formulas are written as such; numbers in them are terms.
+
+    def __add__(self, other: Term | Number) -> Term:
+        return add(self, lifted(other))
+
+    def __radd__(self, other: Number) -> Term:
+        return add(num(other), self)
+
+    def __sub__(self, other: Term | Number) -> Term:
+        return sub(self, lifted(other))
+
+    def __rsub__(self, other: Number) -> Term:
+        return sub(num(other), self)
+
+    def __mul__(self, other: Term | Number) -> Term:
+        return mul(self, lifted(other))
+
+    def __rmul__(self, other: Number) -> Term:
+        return mul(num(other), self)
+
+    def __truediv__(self, other: Term | Number) -> Term:
+        return div(self, lifted(other))
+
+    def __rtruediv__(self, other: Number) -> Term:
+        return div(num(other), self)
+
+    def __pow__(self, other: Term | Number) -> Term:
+        return power(self, lifted(other))
+
+    def __neg__(self) -> Term:
+        return neg(self)
 
 
 _pool: dict[tuple[Any, ...], Term] = {}
@@ -120,8 +153,14 @@ def scopes(op: str, args: tuple[Term, ...]) -> tuple[tuple[Term, ...], tuple[Ter
 # -- constructors: no evaluation, only nesting of + and * is flattened where asked for ---------------------------------
 
 
+@cache
 def num(value: int | str | Fraction) -> Term:
     return make("num", (), Fraction(value))
+
+
+def lifted(value: Term | Number) -> Term:
+    """The term itself, or the number as a term."""
+    return value if isinstance(value, Term) else num(value)
 
 
 ZERO, ONE, TWO, MINUS_ONE = num(0), num(1), num(2), num(-1)
@@ -173,21 +212,21 @@ def power(base: Term, exponent: Term) -> Term:
     return make("pow", (base, exponent))
 
 
-def fn(name: str, *args: Term) -> Term:
-    return make("fn", args, name)
+def fn(name: str, *args: Term | Number) -> Term:
+    return make("fn", map(lifted, args), name)
 
 
-def over(op: str, body: Term, *letters: Term, where: Term = TRUE) -> Term:
+def over(op: str, body: Term | Number, *letters: Term, where: Term = TRUE) -> Term:
     """A binder: `over("sum", body, k, where=condition)`."""
-    return make(op, (body, where), None, letters) if letters else body
+    return make(op, (lifted(body), where), None, letters) if letters else lifted(body)
 
 
 def delta(i: Term, j: Term) -> Term:
     return make("delta", (i, j))
 
 
-def where(condition: Term, then: Term, otherwise: Term) -> Term:
-    return make("where", (condition, then, otherwise))
+def where(condition: Term, then: Term | Number, otherwise: Term | Number) -> Term:
+    return make("where", (condition, lifted(then), lifted(otherwise)))
 
 
 def diff(body: Term, *entries: Term) -> Term:
@@ -197,8 +236,8 @@ def diff(body: Term, *entries: Term) -> Term:
     return body
 
 
-def cmp(relation: str, left: Term, right: Term) -> Term:
-    return make("cmp", (left, right), relation)
+def cmp(relation: str, left: Term | Number, right: Term | Number) -> Term:
+    return make("cmp", (lifted(left), lifted(right)), relation)
 
 
 def both(*conditions: Term) -> Term:

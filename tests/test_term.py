@@ -294,3 +294,16 @@ def test_putting_a_part_back_changes_nothing():
     term = total(mul(z(K), x(I)), K)
 
     assert put(term, (0, 1), subterm(term, (0, 1))) is term
+
+
+def test_formulas_are_written_with_operators() -> None:
+    x, y = var("x"), var("y")
+
+    assert x + y - 1 is add(x, y, make("neg", (num(1),)))
+    assert 2 * x * y is mul(num(2), x, y)
+    assert 1 - x / y is add(num(1), make("neg", (div(x, y),)))
+    assert 1 / x is div(num(1), x)
+    assert 3 + x is add(num(3), x)
+    assert -(x**2) is make("neg", (make("pow", (x, num(2))),))
+    assert cmp(">", x, 0) is cmp(">", x, num(0))
+    assert fn("exp", 1) is fn("exp", num(1))

@@ -25,8 +25,7 @@ from derive.kernel.poly import (
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import NEG, POS, ZERO, difference, sign
 from derive.kernel.wellformed import subscript_axis
-from derive.term import ONE, TRUE, Term, both, cmp, delta, negation, num, over, power, sub, substitute, subterms, where
-from derive.term import ZERO as NOUGHT
+from derive.term import TRUE, Term, both, cmp, delta, negation, over, substitute, subterms, where
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -54,7 +53,7 @@ def told_apart(nf: Normal, poly: Poly) -> Poly | None:
             at_k, at_t, at_best = (substitute(best.args[0], {best.bound[0]: place}) for place in (k, t, best))
             others = nf.under(cmp("!=", k, best))
             if others is not None and not others.compare(cmp("<", at_k, at_best)) & ~NEG:
-                lower = nf.poly(over("prod", where(cmp("<", at_k, at_t), ONE, NOUGHT), k, where=cmp("!=", k, t)))
+                lower = nf.poly(over("prod", where(cmp("<", at_k, at_t), 1, 0), k, where=cmp("!=", k, t)))
                 total: Poly = {}
                 for mono, c in poly.items():
                     rest = nf.finish(mono - {(atom, 1)})
@@ -112,7 +111,7 @@ def condition(nf: Normal, term: Term) -> Poly:
     if op == "holds":
         return complement(nf.zero(nf.poly(args[0])))
     if op in ("all", "any"):
-        inner = where(both(args[1], args[0] if op == "any" else negation(args[0])), NOUGHT, ONE)
+        inner = where(both(args[1], args[0] if op == "any" else negation(args[0])), 0, 1)
         none = nf.poly(over("prod", inner, *term.bound))
         return none if op == "all" else complement(none)
     raise Rejected(f"{op} is not a condition")
@@ -130,7 +129,7 @@ def comparison(nf: Normal, term: Term) -> Poly:
     if indices:
         above = order(nf, right, left)
         return add_to(dict(above), nf.delta(left, right)) if relation in ("<=", ">=") else above
-    gap = nf.poly(sub(left, right))
+    gap = nf.poly(left - right)
     above = nf.positive(gap)
     return add_to(dict(above), nf.zero(gap)) if relation in ("<=", ">=") else above
 
@@ -162,7 +161,7 @@ def order(nf: Normal, i: Term, j: Term) -> Poly:
     if known and not consistent([*known, (j, i, False)]):
         return {UNIT: 1}
     if letter_key(i) < letter_key(j):
-        return nf.atom(where(cmp("<", i, j), ONE, NOUGHT))
+        return nf.atom(where(cmp("<", i, j), 1, 0))
     return add_to(complement(order(nf, j, i)), nf.delta(i, j), -1)
 
 
@@ -217,7 +216,7 @@ def positive(nf: Normal, u: Poly) -> Poly:
     lead = threshold(u)
     if lead < 0:
         return add_to(complement(nf.positive(scaled(u, -1))), nf.zero(u), -1)
-    return nf.atom(where(cmp(">", nf.term(scaled(u, Fraction(1) / lead)), NOUGHT), ONE, NOUGHT))
+    return nf.atom(where(cmp(">", nf.term(scaled(u, Fraction(1) / lead)), 0), 1, 0))
 
 
 def positive_product(nf: Normal, scale: int | Fraction, content: Mono, rest: Poly) -> Poly:
@@ -229,19 +228,16 @@ def positive_product(nf: Normal, scale: int | Fraction, content: Mono, rest: Pol
     minus: Poly = {UNIT: 1} if scale < 0 else {}
     for base, a, e in factors:
         if not isinstance(e, int):  # a real power: positive or 0
-            whole = a if e == 1 else power(a, num(e))
-            up, down = nf.atom(where(cmp(">", whole, NOUGHT), ONE, NOUGHT)), {}
+            whole = a if e == 1 else a**e
+            up, down = nf.atom(where(cmp(">", whole, 0), 1, 0)), {}
         elif len(factors) == 1 and e == 1:
-            up = nf.atom(where(cmp(">", a, NOUGHT), ONE, NOUGHT))
+            up = nf.atom(where(cmp(">", a, 0), 1, 0))
             down = add_to(complement(up), nf.zero(base), -1) if scale < 0 else {}
         else:
             up, down = nf.positive(base), nf.positive(scaled(base, -1))
             if e % 2 == 0:
                 up, down = add_to(dict(up), down), {}
-        plus, minus = (
-            add_to(nf.mul(plus, up), nf.mul(minus, down)),
-            add_to(nf.mul(plus, down), nf.mul(minus, up)),
-        )
+        plus, minus = (add_to(nf.mul(plus, up), nf.mul(minus, down)), add_to(nf.mul(plus, down), nf.mul(minus, up)))
     return plus
 
 
@@ -262,11 +258,11 @@ def zero(nf: Normal, u: Poly) -> Poly:
     factors = [(a, nf.poly(a) if a.op == "add" else None) for a, _ in sorted(content, key=lambda p: key(p[0]))]
     if len(rest) > 1 and not factors:
         u = scaled(u, Fraction(1) / threshold(u))
-        return nf.atom(where(cmp("==", nf.term(u), NOUGHT), ONE, NOUGHT))
+        return nf.atom(where(cmp("==", nf.term(u), 0), 1, 0))
     none: Poly = {UNIT: 1}  # the indicator that no factor is 0
     for a, inside in [*factors, *([(nf.term(rest), rest)] if len(rest) > 1 else [])]:
         if not nf.certain(a):
-            one = nf.zero(inside) if inside else nf.atom(where(cmp("==", a, NOUGHT), ONE, NOUGHT))
+            one = nf.zero(inside) if inside else nf.atom(where(cmp("==", a, 0), 1, 0))
             none = nf.mul(none, complement(one))
     return complement(none)
 

@@ -23,26 +23,21 @@ from derive.kernel.wellformed import laws_complete, subscript_axis, well_formed
 from derive.term import (
     CONDITIONS,
     NONLOCAL,
-    ONE,
     TRUE,
     Term,
-    add,
     alike,
     both,
     cmp,
     fresh,
     index,
     make,
-    mul,
-    neg,
     negation,
+    num,
     over,
     size,
-    sub,
     substitute,
     subterms,
 )
-from derive.term import ZERO as NOUGHT
 
 
 class Names:
@@ -366,7 +361,7 @@ def side_condition(here: Normal, condition: tuple[object, ...], found: dict[str,
     values = [instantiate(p, found) if isinstance(p, Term) and p.op != "index" else found["?k"] for p in patterns]
     if kind == "nonzero":
         assert isinstance(values[0], Term)
-        need = Need(cmp("!=", values[0], NOUGHT))
+        need = Need(cmp("!=", values[0], 0))
         if not domain.met(here, need, ()):
             raise Rejected("a denominator is not known to be different from 0")
         return [Condition(need.condition, need, here)]
@@ -415,7 +410,7 @@ def add_uses(ground: Ground, account: Account, uses: Iterable[Use], here: Normal
             raise Rejected("an equation is summed over a letter of which more is known")
         if use.multiplier is not None:  # it may have the letters of this place, opened, and those of a normal form
             well_formed(use.multiplier, ground.context, reserved="")
-        term = mul(use.multiplier if use.multiplier is not None else ONE, add(left, neg(right)))
+        term = (use.multiplier if use.multiplier is not None else num(1)) * (left - right)
         add_to(total, nf.poly(over("sum", term, *use.over)))
     return total
 
@@ -451,9 +446,9 @@ def telescoped(ground: Ground, use: Use) -> tuple[Term, Term]:
         raise Rejected("a sum that telescopes ends with its axis, or before an index of it")
     if any(t.op in order.UNSURE for t in subterms(ground.plain.opened(use.value))):
         raise Rejected("a mean or limit that may not exist")
-    after, first, last = (substitute(use.value, {k: at}) for at in (add(k, ONE), NOUGHT, end))
-    sum_ = over("sum", sub(after, use.value), k, where=TRUE if whole else cmp("<", k, end))
-    sides = sum_, sub(last, first)
+    after, first, last = (substitute(use.value, {k: at}) for at in (k + 1, num(0), end))
+    sum_ = over("sum", after - use.value, k, where=TRUE if whole else cmp("<", k, end))
+    sides = sum_, last - first
     for side in sides:  # a subscript is no number: F(k + 1) is malformed where k stands in one
         well_formed(side, ground.context, reserved="")
     return sides

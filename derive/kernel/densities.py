@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from derive.kernel.poly import MAX_EXPONENT, UNIT, Mono, Poly, add_to, scaled
 from derive.kernel.signs import NEG, POS, ZERO, sign
-from derive.term import ONE, PI, TWO, Term, add, div, fn, mul, neg, num, power, sub, subterms
-from derive.term import ZERO as NOUGHT
+from derive.term import PI, Term, add, fn, num, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -87,7 +86,7 @@ def _ends(nf: Normal, shape: Shape, low: Term | None = None, high: Term | None =
 
 def _gap(nf: Normal, low: Term, high: Term) -> int:
     """The signs of high - low."""
-    return sign(nf, nf.canonical(add(high, neg(low))))
+    return sign(nf, nf.canonical(high - low))
 
 
 def _between(nf: Normal, shape: Shape, ends: list[Term | None], above: Callable[[Term | None], Term]) -> Poly | None:
@@ -111,44 +110,44 @@ def normal(nf: Normal, shape: Shape, mean: Term, variance: Term) -> Poly | None:
     if ends is None or ((shape.above or shape.point) and sign(nf, variance) != POS):
         return None
     tilt, square = nf.term(shape.tilt), nf.term(shape.square)
-    room = add(ONE, neg(mul(TWO, square, variance)))
+    room = 1 - 2 * square * variance
     if sign(nf, room) != POS and sign(nf, nf.canonical(room)) != POS:  # else the mean is infinite
         return None
-    exponent = add(mul(tilt, mean), div(mul(power(tilt, TWO), variance), TWO), mul(square, power(mean, TWO)))
-    factor = nf.mul(nf.poly(fn("exp", div(exponent, room))), nf.power(nf.poly(room), {UNIT: Fraction(-1, 2)}))
-    mean, variance = div(add(mean, mul(tilt, variance)), room), div(variance, room)
+    exponent = tilt * mean + tilt**2 * variance / 2 + square * mean**2
+    factor = nf.mul(nf.poly(fn("exp", exponent / room)), nf.power(nf.poly(room), {UNIT: Fraction(-1, 2)}))
+    mean, variance = (mean + tilt * variance) / room, variance / room
     found = _between(nf, shape, ends, lambda end: moment(mean, variance, shape.power, end))
     return found and nf.mul(factor, found)
 
 
 def uniform(nf: Normal, shape: Shape, low: Term, high: Term) -> Poly | None:
     """The integral of a power times an exponential over a part of an interval, by its length."""
-    length = nf.canonical(add(high, neg(low)))
+    length = nf.canonical(high - low)
     ends = _ends(nf, shape, nf.canonical(low), nf.canonical(high))
     if ends is None or shape.square or sign(nf, length) != POS or (shape.tilt and sign(nf, nf.term(shape.tilt)) & ZERO):
         return None
-    return _between(nf, shape, ends, lambda end: neg(div(_primitive(nf, shape, end or high), length)))
+    return _between(nf, shape, ends, lambda end: -(_primitive(nf, shape, end or high) / length))
 
 
 def _primitive(nf: Normal, shape: Shape, z: Term) -> Term:
     """The integral of z^k exp(c z), by parts where c is not 0."""
     k = shape.power
     if not shape.tilt:
-        return div(power(z, num(k + 1)), num(k + 1))
+        return z ** (k + 1) / (k + 1)
     c = nf.term(shape.tilt)
-    terms = [mul(num((-1) ** j * perm(k, j)), power(z, num(k - j)), power(c, num(-j - 1))) for j in range(k + 1)]
-    return mul(fn("exp", mul(c, z)), add(*terms))
+    terms = [(-1) ** j * perm(k, j) * z ** (k - j) * c ** (-j - 1) for j in range(k + 1)]
+    return fn("exp", c * z) * add(*terms)
 
 
 def moment(mean: Term, variance: Term, k: int, end: Term | None = None) -> Term:
     """E(u^k), or E(u^k [u > end]), for a normal u: I_k = mu I_(k-1) + (k - 1) v I_(k-2) + v end^(k-1) density(end)."""
-    chance, edge = ONE, NOUGHT  # edge: the variance times the density at the end
+    chance, edge = num(1), num(0)  # edge: the variance times the density at the end
     if end is not None:
-        gap = sub(mean, end)
-        chance = div(add(ONE, fn("erf", div(gap, fn("sqrt", mul(TWO, variance))))), TWO)
-        edge = mul(fn("sqrt", div(variance, mul(TWO, PI))), fn("exp", neg(div(power(gap, TWO), mul(TWO, variance)))))
-    rows = [NOUGHT, chance]
+        gap = mean - end
+        chance = (1 + fn("erf", gap / fn("sqrt", 2 * variance))) / 2
+        edge = fn("sqrt", variance / (2 * PI)) * fn("exp", -(gap**2 / (2 * variance)))
+    rows = [num(0), chance]
     for p in range(k):
-        beyond = mul(edge, power(end, num(p))) if end is not None else NOUGHT
-        rows.append(add(mul(mean, rows[-1]), mul(num(p), variance, rows[-2]), beyond))
+        beyond = edge * end**p if end is not None else 0
+        rows.append(mean * rows[-1] + p * variance * rows[-2] + beyond)
     return rows[-1]

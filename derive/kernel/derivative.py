@@ -11,25 +11,19 @@ from typing import TYPE_CHECKING
 
 from derive.kernel.proof import Rejected
 from derive.term import (
-    MINUS_ONE,
-    ONE,
     PI,
-    TWO,
     ZERO,
     Term,
     add,
     both,
     cmp,
     delta,
-    div,
     fn,
     fresh,
     make,
     mul,
-    neg,
     num,
     over,
-    power,
     rename_bound,
     substitute,
     where,
@@ -42,25 +36,25 @@ if TYPE_CHECKING:
 # The derivative of f(u) by u.
 SLOPES: dict[str, Callable[[Term], Term]] = {
     "exp": lambda u: fn("exp", u),
-    "log": lambda u: div(ONE, u),
-    "log1p": lambda u: div(ONE, add(ONE, u)),
+    "log": lambda u: 1 / u,
+    "log1p": lambda u: 1 / (1 + u),
     "expm1": lambda u: fn("exp", u),
-    "sqrt": lambda u: div(ONE, mul(TWO, fn("sqrt", u))),
+    "sqrt": lambda u: 1 / (2 * fn("sqrt", u)),
     "sin": lambda u: fn("cos", u),
-    "cos": lambda u: neg(fn("sin", u)),
-    "tan": lambda u: div(ONE, power(fn("cos", u), TWO)),
+    "cos": lambda u: -fn("sin", u),
+    "tan": lambda u: 1 / fn("cos", u) ** 2,
     "sinh": lambda u: fn("cosh", u),
     "cosh": lambda u: fn("sinh", u),
-    "tanh": lambda u: add(ONE, neg(power(fn("tanh", u), TWO))),
-    "atan": lambda u: div(ONE, add(ONE, power(u, TWO))),
-    "erf": lambda u: mul(div(TWO, fn("sqrt", PI)), fn("exp", neg(power(u, TWO)))),
-    "sigmoid": lambda u: mul(fn("sigmoid", u), add(ONE, neg(fn("sigmoid", u)))),
+    "tanh": lambda u: 1 - fn("tanh", u) ** 2,
+    "atan": lambda u: 1 / (1 + u**2),
+    "erf": lambda u: 2 / fn("sqrt", PI) * fn("exp", -(u**2)),
+    "sigmoid": lambda u: fn("sigmoid", u) * (1 - fn("sigmoid", u)),
     "softplus": lambda u: fn("sigmoid", u),
     "lgamma": lambda u: fn("digamma", u),
     "digamma": lambda u: fn("trigamma", u),
     "abs": lambda u: fn("sign", u),
     "sign": lambda u: ZERO,
-    "relu": lambda u: where(cmp(">", u, ZERO), ONE, ZERO),
+    "relu": lambda u: where(cmp(">", u, 0), 1, 0),
 }
 
 
@@ -91,15 +85,15 @@ def differentiate(nf: Normal, term: Term, entry: Term) -> Term:
         if op == "add":
             return add(*(x for a in args if (x := d(a)) is not ZERO))
         if op == "neg":
-            return neg(d(args[0]))
+            return -d(args[0])
         if op == "mul":
             slopes = [(p, x) for p, a in enumerate(args) if (x := d(a)) is not ZERO]
             return add(*(mul(*args[:p], x, *args[p + 1 :]) for p, x in slopes))
         if op == "div":
             top, bottom = d(args[0]), d(args[1])
             if bottom is ZERO:
-                return div(top, args[1])
-            return div(add(mul(top, args[1]), neg(mul(args[0], bottom))), power(args[1], TWO))
+                return top / args[1]
+            return (top * args[1] - args[0] * bottom) / args[1] ** 2
         if op == "pow":
             return power_slope(t, d(args[0]), d(args[1]))
         if op == "fn":
@@ -108,7 +102,7 @@ def differentiate(nf: Normal, term: Term, entry: Term) -> Term:
                 return where(cmp(">", first, second), d(args[0]), d(args[1]))
             if t.value not in SLOPES:
                 raise Rejected(f"there is no rule for the derivative of {t.value}")
-            return mul(SLOPES[t.value](args[0]), d(args[0]))
+            return SLOPES[t.value](args[0]) * d(args[0])
         if op == "where":
             return where(args[0], d(args[1]), d(args[2]))
         if op == "delta":
@@ -124,9 +118,9 @@ def differentiate(nf: Normal, term: Term, entry: Term) -> Term:
             other = fresh(k, t.letters | args[0].letters | args[1].letters | entry.letters)
             rest, chosen = (substitute(a, {k: other}) for a in args)
             left_out = over("prod", rest, other, where=both(chosen, cmp("!=", other, k)))
-            return over("sum", mul(d(args[0]), left_out), k, where=args[1])
+            return over("sum", d(args[0]) * left_out, k, where=args[1])
         if op in ("max", "min") and len(t.bound) == 1:
-            body = args[0] if op == "max" else neg(args[0])
+            body = args[0] if op == "max" else -args[0]
             return substitute(d(args[0]), {t.bound[0]: make("argmax", (body, args[1]), None, t.bound)})
         if op == "diff":
             return d(differentiate(nf, args[0], args[1]))
@@ -139,10 +133,10 @@ def power_slope(term: Term, base_slope: Term, exponent_slope: Term) -> Term:
     base, exponent = term.args
     parts = []
     if base_slope is not ZERO:
-        less = num(exponent.value - 1) if exponent.op == "num" else add(exponent, MINUS_ONE)
-        parts.append(mul(exponent, power(base, less), base_slope))
+        less = num(exponent.value - 1) if exponent.op == "num" else exponent - 1
+        parts.append(exponent * base**less * base_slope)
     if exponent_slope is not ZERO:
-        parts.append(mul(term, fn("log", base), exponent_slope))
+        parts.append(term * fn("log", base) * exponent_slope)
     return add(*parts)
 
 

@@ -20,25 +20,22 @@ from derive.kernel.poly import CASES, constant
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, nonempty, sign, split
 from derive.term import (
     FALSE,
-    ONE,
     OO,
     TRUE,
     Term,
-    add,
     alike,
     both,
     cmp,
     fn,
     index,
     make,
-    neg,
     negation,
+    num,
     rebuild,
     substitute,
     subterms,
     var,
 )
-from derive.term import ZERO as NOUGHT
 
 
 @dataclass(frozen=True)
@@ -169,7 +166,7 @@ def _look(w: Walk, t: Term, scope: Scope) -> None:
             _visit(w, a, _averaged(w, scope))
     else:
         if op == "div":
-            w.need(cmp("!=", args[1], NOUGHT), scope)
+            w.need(cmp("!=", args[1], 0), scope)
         elif op == "pow":
             _power(w, t, scope, moves)
         elif op == "fn":
@@ -188,7 +185,7 @@ def _averaged(w: Walk, scope: Scope) -> Scope:
 def _taken(t: Term, place: int) -> tuple[Term, ...]:
     """When the argument at this place is what the value comes from, its value near the point included."""
     relation = {"relu": ">=", "sign": "==", "max": ">=", "min": "<="}.get(t.value)
-    return () if relation is None else (cmp(relation, t.args[place], t.args[1 - place] if len(t.args) > 1 else NOUGHT),)
+    return () if relation is None else (cmp(relation, t.args[place], t.args[1 - place] if len(t.args) > 1 else num(0)),)
 
 
 def _limit(w: Walk, t: Term, scope: Scope) -> None:
@@ -200,7 +197,7 @@ def _limit(w: Walk, t: Term, scope: Scope) -> None:
             claimed = make("diff", (claimed, var(name)))
     w.need(claimed, scope, False)
     _visit(w, body, scope.with_(moved=(*scope.moved, (variable.value, (), None))))
-    if point not in (OO, neg(OO)):
+    if point not in (OO, -OO):
         _visit(w, point, scope)
 
 
@@ -228,11 +225,11 @@ def _attained_once(w: Walk, t: Term, scope: Scope) -> None:
         w.need(t, scope, False, False)
         return
     (k,) = t.bound
-    body = neg(t.args[0]) if t.op == "min" else t.args[0]
+    body = -t.args[0] if t.op == "min" else t.args[0]
     first, second = scope.opened((k, k))
     near = around(w.nf, scope)
-    gap = near.canonical(add(substitute(body, {k: first}), neg(substitute(body, {k: second}))))
-    if gap is NOUGHT:
+    gap = near.canonical(substitute(body, {k: first}) - substitute(body, {k: second}))
+    if gap is num(0):
         return
     at = make("argmax", (body, TRUE), None, t.bound)
     scope = kinked(scope)
@@ -252,31 +249,31 @@ def _power(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
     value = constant(w.nf.poly(exponent)) if not exponent.letters and not exponent.names else None
     if value is not None and value.denominator == 1:
         if value < 0:
-            w.need(cmp("!=", base, NOUGHT), scope)
+            w.need(cmp("!=", base, 0), scope)
     elif value is not None:
-        w.need(cmp(">=" if value > 0 and not moves else ">", base, NOUGHT), scope)
+        w.need(cmp(">=" if value > 0 and (not moves) else ">", base, 0), scope)
     elif integral(near := unmoved(w.nf, scope), near.poly(exponent)) and not moves:
         if sign(near, exponent) & NEG:
-            w.need(make("or", (cmp(">=", exponent, NOUGHT), cmp("!=", base, NOUGHT))), scope)
+            w.need(make("or", (cmp(">=", exponent, 0), cmp("!=", base, 0))), scope)
     elif moves:
-        w.need(cmp(">", base, NOUGHT), scope, False)
+        w.need(cmp(">", base, 0), scope, False)
     else:
-        edge = both(cmp(">=", base, NOUGHT), cmp(">", exponent, NOUGHT))
-        w.need(make("or", (cmp(">", base, NOUGHT), edge)), scope, False)
+        edge = both(cmp(">=", base, 0), cmp(">", exponent, 0))
+        w.need(make("or", (cmp(">", base, 0), edge)), scope, False)
 
 
 def _function(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
     name, u = t.value, t.args[0]
     if name == "log":
-        w.need(cmp(">", u, NOUGHT), scope)
+        w.need(cmp(">", u, 0), scope)
     elif name == "log1p":
-        w.need(cmp(">", add(ONE, u), NOUGHT), scope)
+        w.need(cmp(">", 1 + u, 0), scope)
     elif name == "sqrt":
-        w.need(cmp(">" if moves else ">=", u, NOUGHT), scope)
+        w.need(cmp(">" if moves else ">=", u, 0), scope)
     elif name == "tan":
-        w.need(cmp("!=", fn("cos", u), NOUGHT), scope)
+        w.need(cmp("!=", fn("cos", u), 0), scope)
     elif name in ("lgamma", "digamma", "trigamma"):
-        w.need(cmp(">", u, NOUGHT), scope, False)
+        w.need(cmp(">", u, 0), scope, False)
     elif name in ("abs", "relu") and moves:
         _crossing(w, u, kinked(scope))
     elif name == "sign" and moves:
@@ -301,7 +298,7 @@ def _crossing(w: Walk, u: Term, scope: Scope, jumps: bool = False) -> None:
     near = around(w.nf, scope)
     signs = sign(near, u) & sign(near, near.canonical(u))
     if signs & ZERO and (signs & NEG and signs & POS or (jumps and signs != ZERO)):
-        _edge(w, cmp("!=", u, NOUGHT), scope, u)
+        _edge(w, cmp("!=", u, 0), scope, u)
 
 
 def around(nf: Normal, scope: Scope) -> Normal:
@@ -322,7 +319,7 @@ def unmoved(nf: Normal, scope: Scope) -> Normal:
 def _switch(w: Walk, condition: Term, then: Term, other: Term, scope: Scope) -> None:
     """The boundary of a `where`, if the two formulas differ."""
     near = around(w.nf, scope)  # what holds at the point only does not keep a formula from changing
-    gap = near.poly(add(then, make("neg", (other,))))
+    gap = near.poly(then - other)
     if not gap:
         return
     plain = not any(
@@ -336,7 +333,7 @@ def _switch(w: Walk, condition: Term, then: Term, other: Term, scope: Scope) -> 
                 signs = sign(near, near.canonical(u))
                 if signs & ZERO and signs != ZERO:
                     simple = part is condition and plain and part.value not in ("==", "!=")
-                    _edge(w, cmp("!=", u, NOUGHT), place, u, sure=simple and apart)
+                    _edge(w, cmp("!=", u, 0), place, u, sure=simple and apart)
 
 
 def _compared(condition: Term, scope: Scope) -> Iterator[tuple[Term, Scope]]:

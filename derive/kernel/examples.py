@@ -19,23 +19,7 @@ from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Rejected
 from derive.kernel.signs import KIND, NEG, POS, RELATION, ZERO, split
 from derive.kernel.wellformed import axes_of, subscript_axis, well_formed
-from derive.term import (
-    CONDITIONS,
-    NONLOCAL,
-    ONE,
-    PI,
-    Term,
-    add,
-    cmp,
-    make,
-    mul,
-    num,
-    over,
-    rebuild,
-    substitute,
-    subterms,
-)
-from derive.term import ZERO as NOUGHT
+from derive.term import CONDITIONS, NONLOCAL, PI, Term, add, cmp, make, mul, num, over, rebuild, substitute, subterms
 
 LADDER = (64, 128, 256, 512, 1024, 2048, 4096)  # bits, in turn
 REWRITTEN = UNFOLD | BY_CASES  # functions in terms of those that are enclosed
@@ -127,7 +111,7 @@ class Example:
     def admit(self, entry: Term, value: Term) -> None:
         """Raise Rejected unless the value is one that the declaration of the entry admits."""
         declaration = self.context.declarations[entry.value]
-        if declaration.kind in KIND and not self.compare(value, NOUGHT) & KIND[declaration.kind]:
+        if declaration.kind in KIND and not self.compare(value, num(0)) & KIND[declaration.kind]:
             raise Rejected(f"{entry.value} is declared {declaration.kind}")
         if declaration.kind in ("bit", "index", "integer"):
             self.whole(value, {"bit": 2, "integer": None}.get(declaration.kind, self.sizes.get(declaration.over or "")))
@@ -155,7 +139,7 @@ class Example:
             if t.op == "delta":
                 axes = 2 * tuple(subscript_axis(a, self.context) for a in t.args if a.op != "num")
             for a, axis in zip(t.args, axes, strict=False):
-                if a.op == "num" and a is not NOUGHT:
+                if a.op == "num" and a is not num(0):
                     self.whole(a, self.size(axis))
 
     # -- writing out -------------------------------------------------------------------------------------------------
@@ -198,7 +182,7 @@ class Example:
                 raise NoValue(f"nothing fixes {term.value}")
             return self.entries[entry]
         if op == "delta":
-            return ONE if self.compare(*map(self.write, args)) == ZERO else NOUGHT
+            return num(1) if self.compare(*map(self.write, args)) == ZERO else num(0)
         if op == "where":
             return self.write(args[1] if self.truth(args[0]) else args[2])
         if op in NONLOCAL:
@@ -256,7 +240,7 @@ class Example:
         if op == "cmp":
             return bool(self.compare(*map(self.write, args)) & RELATION[condition.value])
         if op == "holds":
-            return self.compare(self.write(args[0]), NOUGHT) != ZERO
+            return self.compare(self.write(args[0]), num(0)) != ZERO
         if op == "not":
             return not self.truth(args[0])
         if op in ("and", "or", "all", "any"):

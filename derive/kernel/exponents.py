@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from derive.kernel import powers
 from derive.kernel.poly import INDICES, UNIT, Exponent, Poly, add_to, constant, key, leading, scaled, small
 from derive.kernel.signs import NEG, POS, ZERO, sign
-from derive.term import MINUS_ONE, Term, over, power
+from derive.term import MINUS_ONE, Term, over
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -41,7 +41,7 @@ def _whole(nf: Normal, atom: Term) -> bool:
 def opaque(nf: Normal, base: Poly, exponent: Poly) -> Poly:
     """A power without a law: an atom. b^-p is 1 / b^p, also where b is not positive and the power is 0."""
     turned = leading(exponent) < 0
-    atom = power(nf.term(base), nf.term(scaled(exponent, -1) if turned else exponent))
+    atom = nf.term(base) ** nf.term(scaled(exponent, -1) if turned else exponent)
     return {frozenset({(atom, -1 if turned else 1)}): 1}
 
 
@@ -54,10 +54,10 @@ def spread(nf: Normal, a: Term, exponent: Poly) -> Poly:
     inside = a.op == "prod" and sign(nf, a.args[0]) == POS
     for mono, c in exponent.items():
         if mono and inside:  # a power of a product of positive factors is that of the powers
-            each = over("prod", power(a.args[0], nf.term({mono: 1})), *a.bound, where=a.args[1])
+            each = over("prod", a.args[0] ** nf.term({mono: 1}), *a.bound, where=a.args[1])
             result = nf.mul(result, nf.power(nf.poly(each), {UNIT: c}))
         else:
-            parts[power(a, nf.term({mono: 1})) if mono else a] = c
+            parts[a ** nf.term({mono: 1}) if mono else a] = c
     return nf.mul(result, nf.finish(frozenset(parts.items()))) if parts else result
 
 
@@ -84,11 +84,11 @@ def _integer_atom(nf: Normal, a: Term, exponent: Poly) -> Poly:
     moving = {m: c for m, c in exponent.items() if m}
     free = exponent.get(UNIT, 0)
     if not sign(nf, a) & ZERO:
-        parts = [(power(a, nf.term({m: 1})), c) for m, c in moving.items()]
+        parts = [(a ** nf.term({m: 1}), c) for m, c in moving.items()]
     elif all(c > 0 and not nf.mono_sign(m, 1) & NEG for m, c in moving.items()):
         # Each part less its least value, so that a power of n and one of n - 1 are told by one atom.
         lows = {m: int(nf.mono_sign(m, 1) == POS) for m in moving}
-        parts = [(power(a, nf.term(add_to({m: 1}, {UNIT: 1}, -lows[m]))), c) for m, c in moving.items()]
+        parts = [(a ** nf.term(add_to({m: 1}, {UNIT: 1}, -lows[m])), c) for m, c in moving.items()]
         free += sum(c * lows[m] for m, c in moving.items())
     else:
         return opaque(nf, nf.poly(a), exponent)

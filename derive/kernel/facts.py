@@ -12,18 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from derive.kernel import moments, powers
-from derive.kernel.poly import (
-    INDICES,
-    PIECEWISE,
-    UNIT,
-    Poly,
-    add_to,
-    constant,
-    key,
-    leading,
-    scaled,
-    threshold,
-)
+from derive.kernel.poly import INDICES, PIECEWISE, UNIT, Poly, add_to, constant, key, leading, scaled, threshold
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import (
     ANY,
@@ -43,12 +32,12 @@ from derive.kernel.signs import (
     split,
 )
 from derive.term import (
-    ONE,
     TRUE,
     Term,
     both,
     cmp,
     index,
+    num,
     over,
     replace_variable,
     size,
@@ -57,7 +46,6 @@ from derive.term import (
     transform,
     where,
 )
-from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -136,14 +124,14 @@ def _alone(term: Term, axis: str) -> Term:
 
     def replaced(t: Term) -> Term | None:
         if t.op == "size" and t.value == axis:
-            return ONE
+            return num(1)
         if t.op == "index" and t.value[1] == axis:
             return only
         left = [k for k in t.bound if k.value[1] != axis]
         if t.op not in ("sum", "prod") or len(left) == len(t.bound):
             return None
         body, filter_ = t.args
-        return over(t.op, where(filter_, body, NOUGHT if t.op == "sum" else ONE), *left)
+        return over(t.op, where(filter_, body, num(0) if t.op == "sum" else num(1)), *left)
 
     return transform(term, replaced)
 

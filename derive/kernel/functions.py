@@ -9,30 +9,29 @@ from typing import TYPE_CHECKING
 from derive.kernel import cases, powers, special
 from derive.kernel.poly import PIECEWISE, UNIT, Exponent, Mono, Poly, add_to, constant, key, leading, primes, scaled
 from derive.kernel.signs import ANY, NEG, POS, ZERO, sign
-from derive.term import ONE, TWO, Term, add, both, cmp, div, fn, mul, neg, num, over, power, sub, where
-from derive.term import ZERO as NOUGHT
+from derive.term import Term, both, cmp, fn, mul, num, over, sub, where
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
 
 # What a function is in terms of the others, so that equal formulas meet.
 UNFOLD: dict[str, Callable[..., Term]] = {
-    "sqrt": lambda x: power(x, num("1/2")),
-    "log1p": lambda x: fn("log", add(ONE, x)),
-    "expm1": lambda x: sub(fn("exp", x), ONE),
-    "sigmoid": lambda x: div(ONE, add(ONE, fn("exp", neg(x)))),
-    "softplus": lambda x: fn("log", add(ONE, fn("exp", x))),
-    "sinh": lambda x: div(sub(fn("exp", x), fn("exp", neg(x))), TWO),
-    "cosh": lambda x: div(add(fn("exp", x), fn("exp", neg(x))), TWO),
-    "tanh": lambda x: sub(ONE, div(TWO, add(ONE, fn("exp", mul(TWO, x))))),
-    "tan": lambda x: div(fn("sin", x), fn("cos", x)),
+    "sqrt": lambda x: x ** Fraction(1, 2),
+    "log1p": lambda x: fn("log", 1 + x),
+    "expm1": lambda x: fn("exp", x) - 1,
+    "sigmoid": lambda x: 1 / (1 + fn("exp", -x)),
+    "softplus": lambda x: fn("log", 1 + fn("exp", x)),
+    "sinh": lambda x: (fn("exp", x) - fn("exp", -x)) / 2,
+    "cosh": lambda x: (fn("exp", x) + fn("exp", -x)) / 2,
+    "tanh": lambda x: 1 - 2 / (1 + fn("exp", 2 * x)),
+    "tan": lambda x: fn("sin", x) / fn("cos", x),
 }
 
 # Functions in pieces, written in cases.
 BY_CASES: dict[str, Callable[..., Term]] = {
-    "abs": lambda u: where(cmp(">=", u, NOUGHT), u, neg(u)),
-    "relu": lambda u: where(cmp(">", u, NOUGHT), u, NOUGHT),
-    "sign": lambda u: where(cmp(">", u, NOUGHT), ONE, where(cmp("<", u, NOUGHT), num(-1), NOUGHT)),
+    "abs": lambda u: where(cmp(">=", u, 0), u, -u),
+    "relu": lambda u: where(cmp(">", u, 0), u, 0),
+    "sign": lambda u: where(cmp(">", u, 0), 1, where(cmp("<", u, 0), -1, 0)),
     "max": lambda u, v: where(cmp(">=", u, v), u, v),
     "min": lambda u, v: where(cmp("<=", u, v), u, v),
 }
@@ -107,7 +106,7 @@ def _product(nf: Normal, mono: Mono) -> tuple[Poly, Mono] | None:
             continue
         tests = [t.args[0] for t in factors if t.op == "where"]
         weight = mul(*(t for t in factors if t is not logs[0] and t.op != "where"))
-        each = over("prod", power(logs[0].args[0], weight), *a.bound, where=both(*tests))
+        each = over("prod", logs[0].args[0] ** weight, *a.bound, where=both(*tests))
         return nf.poly(each), mono - {(a, e)}
     return None
 

@@ -26,29 +26,22 @@ from derive.kernel.wellformed import axes_of
 from derive.term import (
     CONDITIONS,
     NONLOCAL,
-    ONE,
     OO,
     PI,
     TRUE,
-    TWO,
     Term,
     cmp,
-    div,
     fn,
     make,
-    mul,
-    neg,
     negation,
     num,
     over,
     replace_variable,
-    sub,
     substitute,
     subterms,
     var,
     where,
 )
-from derive.term import ZERO as NOUGHT
 
 LENGTHS = (3, 6, 10)  # of expansions, in turn
 FLAT = Fraction(1000)  # an order that any exponentially small error has
@@ -97,7 +90,7 @@ def normal(nf: Normal, term: Term) -> Poly:
     """The limit where it is known to exist; else an atom that stands for it."""
     body, variable, point = term.args
     try:
-        sides = (1,) if point in (OO, neg(OO)) else SIDES[term.value]
+        sides = (1,) if point in (OO, -OO) else SIDES[term.value]
         first, *rest = [limit(nf, body, variable, point, side) for side in sides]
         if all(nf.is_zero(add_to(dict(first), other, -1)) for other in rest) and (
             nf.steady or not any(t.op in SWITCHES or t.value in PIECEWISE for t in subterms(nf.term(first)))
@@ -131,7 +124,7 @@ def limit(nf: Normal, body: Term, variable: Term, point: Term, side: int, depth:
             if depth == MAX_SPLITS or not unclear.coefficient.letters <= body.letters:
                 raise
             total: Poly = {}
-            for test in (cmp(relation, unclear.coefficient, NOUGHT) for relation in (">", "==", "<")):
+            for test in (cmp(relation, unclear.coefficient, 0) for relation in (">", "==", "<")):
                 here = nf.under(test)
                 if here is not None:
                     add_to(total, nf.mul(nf.condition(test), limit(here, body, variable, point, side, depth + 1)))
@@ -181,7 +174,7 @@ class Expansion:
     def __init__(self, nf: Normal, variable: Term, point: Term, side: int, length: int):
         self.nf, self.variable, self.length = nf, variable, length
         self.place = (variable, point, side, length)
-        if point in (OO, neg(OO)):
+        if point in (OO, -OO):
             start = Germ({}, {Fraction(-1): number(1 if point is OO else -1)})
         else:
             start = germ_of({}, {Fraction(0): nf.poly(point), Fraction(1): number(side)})
@@ -210,7 +203,7 @@ class Expansion:
         switches = [  # |x| by the sign of x
             a.args[0].args[0]
             for a in (a for mono in sorted(poly, key=mono_key) for a, _ in mono)
-            if a.op == "where" and a.args[0].op == "cmp" and a.args[0].args[1] is NOUGHT
+            if a.op == "where" and a.args[0].op == "cmp" and a.args[0].args[1] is num(0)
         ]
         for term in (*switches, self.nf.term(poly)):
             signs = self.sign(self.nf.poly(term))
@@ -240,7 +233,7 @@ class Expansion:
 
     def below(self, poly: Poly, largest: Term, other: Term) -> int:
         """The signs of a multiple of (the largest of some values - another of them); ANY if it is none."""
-        gap = self.nf.poly(sub(largest, other))
+        gap = self.nf.poly(largest - other)
         for mono, c in gap.items():
             ratio = Fraction(poly.get(mono, 0)) / c
             if ratio and not add_to(dict(poly), gap, -ratio):
@@ -257,7 +250,7 @@ class Expansion:
     def vanishes(self, poly: Poly) -> Poly:
         """[poly = 0], letters that may be one told apart."""
         term = self.nf.term(self.plain(poly))
-        test = where(cmp("==", term, NOUGHT), ONE, NOUGHT)
+        test = where(cmp("==", term, 0), 1, 0)
         for i, j in pairs(term):
             test = where(cmp("==", i, j), test, test)
         return self.nf.poly(test)
@@ -374,7 +367,7 @@ class Expansion:
         side = self.sense(u)
         large = u.terms and (self.sign(u.growth[min(u.growth)]) == POS if u.growth else u.low < 0)
         if name in ("atan", "erf") and large and side in (NEG, POS):
-            bound = constant(self.nf.poly(mul(num(1 if side == POS else -1), ONE if name == "erf" else div(PI, TWO))))
+            bound = constant(self.nf.poly(num(1 if side == POS else -1) * (num(1) if name == "erf" else PI / 2)))
             if name == "erf":
                 return germ_of({}, bound.terms, FLAT)
             return self.plus(bound, self.scaled(self.smooth("atan", self.power(u, Fraction(-1))), -1))
@@ -477,7 +470,7 @@ class Expansion:
             if here is None or unclear.coefficient.letters.isdisjoint(letters):
                 raise
             c = unclear.coefficient
-            germ = here.cases(cmp(">", c, NOUGHT), body, where(cmp("==", c, NOUGHT), body, body))
+            germ = here.cases(cmp(">", c, 0), body, where(cmp("==", c, 0), body, body))
         moving = [e for e, c in germ.growth.items() if not self.nf.term(c).letters.isdisjoint(letters)]
         if term.op == "sum" and moving:
             if len(moving) > 1 or len(letters) > 1 or filter_ is not TRUE:

@@ -20,7 +20,7 @@ from derive.kernel.context import Declaration
 from derive.kernel.poly import UNIT, Mono, Poly, add_to, components, joined, key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, ZERO, sign
-from derive.term import ONE, TRUE, Term, add, div, fn, make, mul, num, over, power, sub, substitute, subterms, var
+from derive.term import TRUE, Term, add, fn, make, num, over, substitute, subterms, var
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -30,8 +30,8 @@ MAX_DEGREE = 9  # of the entries of one name in one product; beyond, partitions 
 
 # The values that a random name can have and how likely each is, where they are finitely many.
 POINTS: dict[str, Callable[..., tuple[tuple[Term, Term], ...]]] = {
-    "bernoulli": lambda p: ((ONE, p), (num(0), sub(ONE, p))),
-    "rademacher": lambda: ((ONE, num("1/2")), (num(-1), num("1/2"))),
+    "bernoulli": lambda p: ((num(1), p), (num(0), 1 - p)),
+    "rademacher": lambda: ((num(1), num("1/2")), (num(-1), num("1/2"))),
 }
 
 
@@ -167,7 +167,7 @@ def _over_axis(nf: Normal, group: Mono, seen: list[Poly]) -> Poly | None:
     mean = expectation(nf, nf.poly(factor), seen)
     if any(k in letters for m in mean for letters in (a.letters for a, _ in m)):
         return nf.poly(over("prod", nf.term(mean), k, where=filter_))
-    return nf.power(mean, nf.poly(over("sum", ONE, k, where=filter_)))
+    return nf.power(mean, nf.poly(over("sum", 1, k, where=filter_)))
 
 
 def _one_product(nf: Normal, group: Mono) -> tuple[Term, Term, Term] | None:
@@ -179,7 +179,7 @@ def _one_product(nf: Normal, group: Mono) -> tuple[Term, Term, Term] | None:
     for a, e in group:
         if a.op == "prod" and len(group) == 1:
             mapping = {a.bound[0]: k}
-            return power(substitute(a.args[0], mapping), num(e)), k, substitute(a.args[1], mapping)
+            return substitute(a.args[0], mapping) ** e, k, substitute(a.args[1], mapping)
         if a.op != "fn" or a.value != "exp":
             return None
         for mono, c in nf.poly(a.args[0]).items():
@@ -187,7 +187,7 @@ def _one_product(nf: Normal, group: Mono) -> tuple[Term, Term, Term] | None:
             if len(moving) != 1 or (moving[0], 1) not in mono or moving[0].op != "sum":
                 return None
             scale = nf.term({mono - {(moving[0], 1)}: c * e})
-            total.append(mul(scale, substitute(moving[0].args[0], {moving[0].bound[0]: k})))
+            total.append(scale * substitute(moving[0].args[0], {moving[0].bound[0]: k}))
     return fn("exp", add(*total)), k, TRUE
 
 
@@ -247,21 +247,19 @@ def raw_moment(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Pol
     assert declaration.law is not None
     family, parts = declaration.law.family, parameters(declaration, entry)
     if family in POINTS:
-        return nf.poly(add(*(mul(chance, power(value, num(k))) for value, chance in POINTS[family](*parts))))
+        return nf.poly(add(*(chance * value**k for value, chance in POINTS[family](*parts))))
     if family == "uniform":
-        return nf.poly(
-            div(add(*(mul(power(parts[0], num(p)), power(parts[1], num(k - p))) for p in range(k + 1))), num(k + 1))
-        )
+        return nf.poly(add(*(parts[0] ** p * parts[1] ** (k - p) for p in range(k + 1))) / (k + 1))
     if family == "normal":
         return nf.poly(densities.moment(parts[0], parts[1], k))
     if k == 1:
         return nf.poly(parts[0])
     if k == 2:
-        return add_to(dict(nf.poly(parts[1])), nf.poly(power(parts[0], num(2))))
+        return add_to(dict(nf.poly(parts[1])), nf.poly(parts[0] ** 2))
     if family != "random":
         raise Rejected(f"unknown law {family}")
     plain = entry if varies(nf, entry.value) else var(entry.value, *(num(0) for _ in entry.args))
-    return nf.atom(make("E", (power(plain, num(k)),)))
+    return nf.atom(make("E", (plain**k,)))
 
 
 def cumulant(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Poly:

@@ -38,8 +38,7 @@ from derive.kernel.poly import (
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import RELATION, ZERO, Fact, difference, sign, split
 from derive.kernel.wellformed import is_index
-from derive.term import FALSE, ONE, Term, cmp, make, num, power, replace_variable, substitute, subterms
-from derive.term import ZERO as NOUGHT
+from derive.term import FALSE, Term, cmp, make, num, replace_variable, substitute, subterms
 
 
 class Normal:
@@ -220,7 +219,7 @@ class Normal:
             return False
         atom = min(found, key=lambda a: (a.op != "delta", key(a)))
         if atom.op == "var":
-            cells = [cmp("==", atom, ONE), cmp("==", atom, NOUGHT)]
+            cells = [cmp("==", atom, 1), cmp("==", atom, 0)]
         else:
             test = cmp("==", *atom.args) if atom.op == "delta" else atom.args[0]
             relations = ("==", "!=") if test.value == "==" else (test.value, "==", "<" if test.value == ">" else ">")
@@ -253,13 +252,12 @@ class Normal:
         for mono in sorted(poly, key=mono_key) if len(poly) > 1 else poly:
             c = poly[mono]
             factors = [
-                a if e == 1 else power(a, num(e))
-                for a, e in (sorted(mono, key=lambda p: key(p[0])) if len(mono) > 1 else mono)
+                a if e == 1 else a**e for a, e in (sorted(mono, key=lambda p: key(p[0])) if len(mono) > 1 else mono)
             ]
             if c != 1 or not factors:
                 factors.insert(0, num(c))
             parts.append(make("mul", factors) if len(factors) > 1 else factors[0])
-        result = make("add", parts) if len(parts) > 1 else parts[0] if parts else NOUGHT
+        result = make("add", parts) if len(parts) > 1 else parts[0] if parts else num(0)
         self.memo.setdefault(result, poly)
         return result
 

@@ -30,28 +30,7 @@ from derive.kernel.signs import (
     split,
 )
 from derive.kernel.wellformed import subscript_axis, well_formed
-from derive.term import (
-    ONE,
-    PI,
-    TRUE,
-    TWO,
-    Term,
-    add,
-    cmp,
-    div,
-    fn,
-    make,
-    mul,
-    neg,
-    negation,
-    num,
-    over,
-    power,
-    sub,
-    substitute,
-    subterms,
-)
-from derive.term import ZERO as NOUGHT
+from derive.term import PI, TRUE, Number, Term, cmp, fn, make, mul, negation, num, over, substitute, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.check import Ground
@@ -74,11 +53,11 @@ MEAN_VALUE = "the mean value theorem; Spivak, Calculus, chapter 11"
 U, V, P = meta("U"), meta("V"), meta("P")
 
 
-def ge(left: Term, right: Term = NOUGHT) -> Term:
+def ge(left: Term | Number, right: Term | Number = 0) -> Term:
     return cmp(">=", left, right)
 
 
-def gt(left: Term, right: Term = NOUGHT) -> Term:
+def gt(left: Term | Number, right: Term | Number = 0) -> Term:
     return cmp(">", left, right)
 
 
@@ -100,42 +79,32 @@ INCREASING: dict[str, Premises] = {
     "sqrt": (ge(V),),
 }
 # What functions grow by at most: the slope is the greatest at single points only.
-STEEPEST = {
-    **dict.fromkeys(("sin", "cos", "atan", "tanh", "softplus"), sub(U, V)),
-    "sigmoid": div(sub(U, V), num(4)),
-}
-POWERS, SQUARES, FLAT = (power(U, P), power(V, P)), (power(U, TWO), power(V, TWO)), sub(ONE, P)
+STEEPEST = {**dict.fromkeys(("sin", "cos", "atan", "tanh", "softplus"), U - V), "sigmoid": (U - V) / 4}
+POWERS, SQUARES, FLAT = (U**P, V**P), (U**2, V**2), 1 - P
 ROWS: dict[str, Row] = {
     row.name: row
     for rows in (
-        _rows("exp_tangent", fn("exp", U), add(ONE, U), (), (cmp("!=", U, NOUGHT),), TANGENT),
-        _rows("log_tangent", sub(U, ONE), fn("log", U), (gt(U),), (gt(U), cmp("!=", U, ONE)), TANGENT),
-        _rows("bernoulli", power(add(ONE, U), P), add(ONE, mul(P, U)), (ge(U, neg(ONE)), ge(P, ONE)), None, TANGENT),
-        _rows(
-            "weighted_means",
-            add(mul(P, U), mul(FLAT, V)),
-            mul(power(U, P), power(V, FLAT)),
-            (ge(U), ge(V), ge(P), ge(ONE, P)),
-            None,
-            HARDY,
-        ),
+        _rows("exp_tangent", fn("exp", U), 1 + U, (), (cmp("!=", U, 0),), TANGENT),
+        _rows("log_tangent", U - 1, fn("log", U), (gt(U),), (gt(U), cmp("!=", U, 1)), TANGENT),
+        _rows("bernoulli", (1 + U) ** P, 1 + P * U, (ge(U, -1), ge(P, 1)), None, TANGENT),
+        _rows("weighted_means", P * U + FLAT * V, U**P * V**FLAT, (ge(U), ge(V), ge(P), ge(num(1), P)), None, HARDY),
         *(
             _rows(f"{f}_increasing", fn(f, U), fn(f, V), (ge(U, V), *needs), (gt(U, V), *needs), MONOTONE)
             for f, needs in INCREASING.items()
         ),
-        _rows("exp_increments", mul(sub(fn("exp", U), fn("exp", V)), sub(U, V)), NOUGHT, (), None, MONOTONE),
+        _rows("exp_increments", (fn("exp", U) - fn("exp", V)) * (U - V), num(0), (), None, MONOTONE),
         _rows("power_increasing", *POWERS, (ge(U, V), ge(V), ge(P)), (gt(U, V), ge(V), gt(P)), MONOTONE),
         _rows("square_root_order", U, V, (ge(U), ge(*SQUARES)), (ge(U), gt(*SQUARES)), HARDY),
-        _rows("absolute_bound", U, fn("abs", V), (ge(U, V), ge(U, neg(V))), (gt(U, V), gt(U, neg(V))), HARDY),
+        _rows("absolute_bound", U, fn("abs", V), (ge(U, V), ge(U, -V)), (gt(U, V), gt(U, -V)), HARDY),
         *(
-            _rows(f"{f}_slope_bound", steep, sub(fn(f, U), fn(f, V)), (ge(U, V),), (gt(U, V),), MEAN_VALUE)
+            _rows(f"{f}_slope_bound", steep, fn(f, U) - fn(f, V), (ge(U, V),), (gt(U, V),), MEAN_VALUE)
             for f, steep in STEEPEST.items()
         ),
-        _rows("sin_at_most_one", ONE, fn("sin", U), (), None, MONOTONE),
-        _rows("cos_at_most_one", ONE, fn("cos", U), (), None, MONOTONE),
-        _rows("cos_at_least_minus_one", fn("cos", U), neg(ONE), (), None, MONOTONE),
-        _rows("erf_below_one", ONE, fn("erf", U), None, (), MONOTONE),
-        _rows("atan_below_quarter_turn", div(PI, TWO), fn("atan", U), None, (), MONOTONE),
+        _rows("sin_at_most_one", num(1), fn("sin", U), (), None, MONOTONE),
+        _rows("cos_at_most_one", num(1), fn("cos", U), (), None, MONOTONE),
+        _rows("cos_at_least_minus_one", fn("cos", U), num(-1), (), None, MONOTONE),
+        _rows("erf_below_one", num(1), fn("erf", U), None, (), MONOTONE),
+        _rows("atan_below_quarter_turn", PI / 2, fn("atan", U), None, (), MONOTONE),
     )
     for row in rows
 }
@@ -187,7 +156,7 @@ class Board:
             raise Rejected("a letter that nothing binds, or a condition without a sum")
         inner = here.under(part.where)
         if inner is None:
-            return NOUGHT, ZERO
+            return num(0), ZERO
         factors, signs = [part.multiplier], sign(inner, part.multiplier)
         for cite in part.cites:
             term, one = self.cited(inner, cite, letters | new)
@@ -273,11 +242,11 @@ def _by_row(board: Board, here: Normal, line: Line, term: Term, letters: frozens
 
 def _combination(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
     """left - right, times a value of one sign where one is given, as a sum of parts."""
-    scale = line.values[0] if line.values else ONE
+    scale = line.values[0] if line.values else num(1)
     side, signs = sign(here, scale), ZERO
     if side not in (POS, NEG):
         raise Rejected("the sign of a factor is not known")
-    gap: Poly = dict(here.poly(mul(scale, term)))
+    gap: Poly = dict(here.poly(scale * term))
     for part in line.parts:
         value, one = board.worth(here, part, letters)
         gap, signs = add_to(gap, here.poly(value), -1), add_signs(signs, one)
@@ -292,7 +261,7 @@ def _combination(board: Board, here: Normal, line: Line, term: Term, letters: fr
 
 def _extremum(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
     """A maximum is at least each of the values, a minimum at most."""
-    top, places = line.values[0] if line.values else NOUGHT, line.values[1:]
+    top, places = line.values[0] if line.values else num(0), line.values[1:]
     if top.op not in ("max", "min") or len(places) != len(top.bound):
         raise Rejected("extremum takes a maximum or minimum and a place for each letter")
     mapping = dict(zip(top.bound, places, strict=True))
@@ -300,7 +269,7 @@ def _extremum(board: Board, here: Normal, line: Line, term: Term, letters: froze
     if not here.holds(substitute(top.args[1], mapping)):
         raise Rejected("the place is none of those that the extremum is over")
     value = substitute(top.args[0], mapping)
-    if not here.equal(term, sub(top, value) if top.op == "max" else sub(value, top)):
+    if not here.equal(term, top - value if top.op == "max" else value - top):
         raise Rejected("extremum says something else")
     return POS | ZERO
 
@@ -346,7 +315,7 @@ def _telescoping(board: Board, here: Normal, line: Line, term: Term, letters: fr
     from derive.kernel.check import telescoped
 
     left, right = telescoped(board.ground, sole(line.uses, "the line must name one sum"))
-    if not left.letters | right.letters <= letters or not here.equal(term, sub(left, right)):
+    if not left.letters | right.letters <= letters or not here.equal(term, left - right):
         raise Rejected("this is not what the sum comes to")
     return ZERO
 

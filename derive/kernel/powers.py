@@ -28,7 +28,7 @@ from derive.kernel.poly import (
 )
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import NEG, POS, mul_signs, sign, sign_of
-from derive.term import MINUS_ONE, Term, fn, num, power
+from derive.term import MINUS_ONE, Term, fn, num
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -173,7 +173,7 @@ def content(nf: Normal, poly: Poly, positive: bool = False) -> tuple[Mono, Poly]
 def mono_sign(nf: Normal, mono: Mono, c: int | Fraction) -> int:
     result = sign_of(c)
     for a, e in mono:
-        result = mul_signs(result, sign(nf, a if e == 1 else power(a, num(e))))
+        result = mul_signs(result, sign(nf, a if e == 1 else a**e))
     return result
 
 

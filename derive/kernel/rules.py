@@ -9,27 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from derive.kernel.derivative import SLOPES
-from derive.term import (
-    ONE,
-    TWO,
-    ZERO,
-    Term,
-    add,
-    alike,
-    diff,
-    div,
-    fn,
-    index,
-    make,
-    mul,
-    neg,
-    num,
-    over,
-    power,
-    size,
-    sub,
-    where,
-)
+from derive.term import ZERO, Term, alike, diff, fn, index, make, mul, num, over, size, where
 
 LEIBNIZ = "Leibniz 1684, Nova Methodus"
 SPIVAK = "Spivak, Calculus, chapter 10"
@@ -86,58 +66,41 @@ def _row(name: str, left: Term, right: Term, *conditions: tuple[object, ...], ci
 CALCULUS = (
     _row("constant_rule", diff(A, X), ZERO, ("constant", A, X), cite=SPIVAK),
     _row("sum_rule", diff(make("add", (each(A),)), X), make("add", (each(diff(A, X)),)), cite=LEIBNIZ),
-    _row("negation_rule", diff(neg(A), X), neg(diff(A, X)), cite=LEIBNIZ),
-    _row("constant_factor", diff(mul(A, B), X), mul(A, diff(B, X)), ("constant", A, X), cite=LEIBNIZ),
-    _row("constant_factor_last", diff(mul(A, B), X), mul(diff(A, X), B), ("constant", B, X), cite=LEIBNIZ),
-    _row("product_rule", diff(mul(A, B), X), add(mul(diff(A, X), B), mul(A, diff(B, X))), cite=LEIBNIZ),
-    _row("constant_divisor", diff(div(A, B), X), div(diff(A, X), B), ("constant", B, X), cite=LEIBNIZ),
+    _row("negation_rule", diff(-A, X), -diff(A, X), cite=LEIBNIZ),
+    _row("constant_factor", diff(A * B, X), A * diff(B, X), ("constant", A, X), cite=LEIBNIZ),
+    _row("constant_factor_last", diff(A * B, X), diff(A, X) * B, ("constant", B, X), cite=LEIBNIZ),
+    _row("product_rule", diff(A * B, X), diff(A, X) * B + A * diff(B, X), cite=LEIBNIZ),
+    _row("constant_divisor", diff(A / B, X), diff(A, X) / B, ("constant", B, X), cite=LEIBNIZ),
     _row(
-        "constant_numerator",
-        diff(div(A, B), X),
-        neg(div(mul(A, diff(B, X)), power(B, TWO))),
-        ("constant", A, X),
-        ("nonzero", B),
-        cite=LEIBNIZ,
+        "constant_numerator", diff(A / B, X), -(A * diff(B, X) / B**2), ("constant", A, X), ("nonzero", B), cite=LEIBNIZ
     ),
-    _row(
-        "quotient_rule",
-        diff(div(A, B), X),
-        div(sub(mul(diff(A, X), B), mul(A, diff(B, X))), power(B, TWO)),
-        ("nonzero", B),
-        cite=LEIBNIZ,
-    ),
-    _row("square_rule", diff(power(A, TWO), X), mul(TWO, A, diff(A, X)), cite=LEIBNIZ),
-    _row(
-        "power_rule",
-        diff(power(A, B), X),
-        mul(B, power(A, sub(B, ONE)), diff(A, X)),
-        ("constant", B, X),
-        cite=SPIVAK,
-    ),
+    _row("quotient_rule", diff(A / B, X), (diff(A, X) * B - A * diff(B, X)) / B**2, ("nonzero", B), cite=LEIBNIZ),
+    _row("square_rule", diff(A**2, X), 2 * A * diff(A, X), cite=LEIBNIZ),
+    _row("power_rule", diff(A**B, X), B * A ** (B - 1) * diff(A, X), ("constant", B, X), cite=SPIVAK),
     _row("derivative_of_a_sum", diff(some(F), X), some(diff(F, X)), ("free", X, K), ("constant", C, X), cite=SPIVAK),
     _row("derivative_by_cases", diff(where(C, A, B), X), where(C, diff(A, X), diff(B, X)), cite=SPIVAK),
     *(
-        _row(f"chain_rule_{name}", diff(fn(name, A), X), mul(slope(A), diff(A, X)), cite=f"{SPIVAK}; d/du {name}(u)")
+        _row(f"chain_rule_{name}", diff(fn(name, A), X), slope(A) * diff(A, X), cite=f"{SPIVAK}; d/du {name}(u)")
         for name, slope in SLOPES.items()
     ),
 )
 SUMMATION = (
     _row("linearity_of_summation", some(make("add", (each(F),))), make("add", (each(some(F)),)), cite=KNUTH),
-    _row("negation_of_summation", some(neg(F)), neg(some(F)), cite=KNUTH),
-    _row("constant_out_of_a_sum", some(mul(A, F)), mul(A, some(F)), ("free", A, K), cite=KNUTH),
-    _row("divisor_out_of_a_sum", some(div(F, A)), div(some(F), A), ("free", A, K), cite=KNUTH),
-    _row("sum_of_a_constant", over("sum", A, K), mul(size("?n"), A), ("free", A, K), cite=KNUTH),
+    _row("negation_of_summation", some(-F), -some(F), cite=KNUTH),
+    _row("constant_out_of_a_sum", some(A * F), A * some(F), ("free", A, K), cite=KNUTH),
+    _row("divisor_out_of_a_sum", some(F / A), some(F) / A, ("free", A, K), cite=KNUTH),
+    _row("sum_of_a_constant", over("sum", A, K), size("?n") * A, ("free", A, K), cite=KNUTH),
 )
 PROBABILITY = (
-    _row("definition_of_variance", VARIANCE(A), sub(MEAN(power(A, TWO)), power(MEAN(A), TWO)), cite=FELLER),
-    _row("definition_of_covariance", make("Cov", (A, B)), sub(MEAN(mul(A, B)), mul(MEAN(A), MEAN(B))), cite=FELLER),
+    _row("definition_of_variance", VARIANCE(A), MEAN(A**2) - MEAN(A) ** 2, cite=FELLER),
+    _row("definition_of_covariance", make("Cov", (A, B)), MEAN(A * B) - MEAN(A) * MEAN(B), cite=FELLER),
     _row("linearity_of_expectation", MEAN(make("add", (each(A),))), make("add", (each(MEAN(A)),)), cite=FELLER),
-    _row("linearity_of_expectation_negation", MEAN(neg(A)), neg(MEAN(A)), cite=FELLER),
+    _row("linearity_of_expectation_negation", MEAN(-A), -MEAN(A), cite=FELLER),
     _row("linearity_of_expectation_sum", MEAN(some(F)), some(MEAN(F)), ("certain", C), cite=FELLER),
-    _row("linearity_of_expectation_factor", MEAN(mul(A, B)), mul(A, MEAN(B)), ("certain", A), cite=FELLER),
-    _row("linearity_of_expectation_divisor", MEAN(div(A, B)), div(MEAN(A), B), ("certain", B), cite=FELLER),
+    _row("linearity_of_expectation_factor", MEAN(A * B), A * MEAN(B), ("certain", A), cite=FELLER),
+    _row("linearity_of_expectation_divisor", MEAN(A / B), MEAN(A) / B, ("certain", B), cite=FELLER),
     _row("expectation_of_a_constant", MEAN(A), A, ("certain", A), cite=FELLER),
-    _row("independence", MEAN(mul(A, B)), mul(MEAN(A), MEAN(B)), ("independent", A, B), cite=FELLER),
+    _row("independence", MEAN(A * B), MEAN(A) * MEAN(B), ("independent", A, B), cite=FELLER),
     _row(
         "variance_of_a_sum_of_independent",
         VARIANCE(over("sum", F, K)),
@@ -145,8 +108,8 @@ PROBABILITY = (
         ("separate", F, K),
         cite=FELLER,
     ),
-    _row("variance_scaling", VARIANCE(mul(A, B)), mul(power(A, TWO), VARIANCE(B)), ("certain", A), cite=FELLER),
-    _row("variance_scaling_divisor", VARIANCE(div(A, B)), div(VARIANCE(A), power(B, TWO)), ("certain", B), cite=FELLER),
+    _row("variance_scaling", VARIANCE(A * B), A**2 * VARIANCE(B), ("certain", A), cite=FELLER),
+    _row("variance_scaling_divisor", VARIANCE(A / B), VARIANCE(A) / B**2, ("certain", B), cite=FELLER),
 )
 RULES: dict[str, Rule] = {rule.name: rule for rule in (*CALCULUS, *SUMMATION, *PROBABILITY)}
 
@@ -198,7 +161,7 @@ def instantiate(pattern: Term, found: Binding) -> Term:
         return make(pattern.op, [instantiate(template, {**found, name: part}) for part in parts])
     args = [instantiate(a, found) for a in pattern.args]
     if pattern.op == "mul":
-        return mul(*(a for a in args if a is not ONE)) if len(args) > 1 else args[0]
+        return mul(*(a for a in args if a is not num(1))) if len(args) > 1 else args[0]
     if (
         pattern.op == "add"
         and len(args) == 2

@@ -9,20 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from derive.kernel.poly import key
-from derive.term import (
-    MINUS_ONE,
-    NONLOCAL,
-    TRUE,
-    Term,
-    add,
-    mul,
-    neg,
-    negation,
-    over,
-    replace_variable,
-    size,
-    subterms,
-)
+from derive.term import NONLOCAL, TRUE, Term, mul, negation, over, replace_variable, size, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -213,7 +200,7 @@ def _function(nf: Normal, term: Term) -> int:
     if name == "relu":
         return (signs & POS) | (ZERO if signs & (ZERO | NEG) else 0)
     if name == "log" and signs == POS:
-        return sign(nf, nf.canonical(add(args[0], MINUS_ONE)))
+        return sign(nf, nf.canonical(args[0] - 1))
     return ANY
 
 
@@ -242,4 +229,4 @@ def split(condition: Term) -> list[Term]:
 def difference(condition: Term) -> Term:
     """left - right of a comparison."""
     left, right = condition.args
-    return add(left, neg(right)) if not (right.op == "num" and right.value == 0) else left
+    return left - right if not (right.op == "num" and right.value == 0) else left

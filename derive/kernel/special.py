@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from derive.kernel import exponents
 from derive.kernel.poly import UNIT, Mono, Poly, add_to, constant, joined, leading, scaled
 from derive.kernel.signs import POS, sign
-from derive.term import ONE, PI, TWO, ZERO, Term, div, fn, mul, neg, num, power, sub
+from derive.term import PI, Term, fn, num
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -23,20 +23,20 @@ MAX_ANGLES = 4  # terms of an angle that is taken apart
 MAX_MULTIPLE = 6
 MAX_STEPS = 8
 MAX_NUMBER = 30  # up to which the gamma functions are worked out
-ROOT_3, HALF = power(num(3), num("1/2")), num("1/2")
+ROOT_3, HALF = num(3) ** Fraction(1, 2), num("1/2")
 ODD = frozenset({"atan", "erf"})
 # f(u + 1) - f(u), for u above 0.
 STEPS: dict[str, Callable[[Term], Term]] = {
     "lgamma": lambda u: fn("log", u),
-    "digamma": lambda u: div(ONE, u),
-    "trigamma": lambda u: neg(power(u, num(-2))),
+    "digamma": lambda u: 1 / u,
+    "trigamma": lambda u: -(u**-2),
 }
 # Where a function is known, and its value there.
 VALUES: dict[str, tuple[tuple[Term, Term], ...]] = {
-    "atan": ((ONE, div(PI, num(4))), (ROOT_3, div(PI, num(3))), (div(ONE, ROOT_3), div(PI, num(6)))),
-    "lgamma": ((ONE, ZERO), (HALF, div(fn("log", PI), TWO))),
-    "digamma": ((HALF, sub(fn("digamma", ONE), mul(TWO, fn("log", TWO)))),),
-    "trigamma": ((ONE, div(power(PI, TWO), num(6))),),
+    "atan": ((num(1), PI / 4), (ROOT_3, PI / 3), (1 / ROOT_3, PI / 6)),
+    "lgamma": ((num(1), num(0)), (HALF, fn("log", PI) / 2)),
+    "digamma": ((HALF, fn("digamma", 1) - 2 * fn("log", 2)),),
+    "trigamma": ((num(1), PI**2 / 6),),
 }
 # cos and sin at an eighth of a turn and below, as (coefficient, number under the root).
 EXACT: dict[Fraction, tuple[tuple[Fraction, int], tuple[Fraction, int]]] = {

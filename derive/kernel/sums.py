@@ -15,8 +15,7 @@ from derive.kernel.exponents import integral
 from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, components, joined, key, leading, letter_key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import NEG, POS, ZERO, sign
-from derive.term import FALSE, ONE, TRUE, Term, both, cmp, index, make, over, rebuild, size, substitute, subterms
-from derive.term import ZERO as NOUGHT
+from derive.term import FALSE, TRUE, Term, both, cmp, index, make, num, over, rebuild, size, substitute, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -227,7 +226,7 @@ def product_over(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Ter
     if len(letters) > 1:
         return _product_of_products(nf, letters, body, filter_)
     (k,) = letters
-    how_many = nf.poly(over("sum", ONE, k, where=filter_))
+    how_many = nf.poly(over("sum", 1, k, where=filter_))
     if len(body) == 1:
         ((mono, c),) = body.items()
         result = _equal_factors(nf, k, {UNIT: c}, how_many, filter_)
@@ -339,7 +338,7 @@ def _canonical_binder(
         condition = cmp("!=", *sorted(condition.args, key=letter_key))
     elif condition.op in ("and", "or") or (condition.op == "cmp" and condition.value not in ("<", "<=")):
         # Filters that mean the same meet in the polynomial of their indicator.
-        condition = cmp(">", nf.term(nf.condition(condition)), NOUGHT)
+        condition = cmp(">", nf.term(nf.condition(condition)), 0)
     return bound, nf.canonical(substitute(body, mapping)), condition
 
 
@@ -350,7 +349,7 @@ def extremum(nf: Normal, term: Term) -> Poly:
     if len(bound) == 1:  # the value at the least index that attains it
         atom = nf.rename(inner, {bound[0]: make("argmax", (inner, condition), None, bound)})
     else:
-        atom = nf.atom(make("max", (inner, condition), None, bound)) if inner is not NOUGHT else {}
+        atom = nf.atom(make("max", (inner, condition), None, bound)) if inner is not num(0) else {}
     return scaled(add_to(nf.mul(factor, atom), outside), flip)
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from derive.kernel.context import Context, Declaration
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import RELATION
-from derive.term import BINDERS, CONDITIONS, OO, PI, ZERO, Term, neg, var
+from derive.term import BINDERS, CONDITIONS, OO, PI, ZERO, Term, var
 
 FUNCTIONS = frozenset(
     "exp log log1p expm1 sqrt abs sign sin cos tan sinh cosh tanh atan erf sigmoid softplus relu".split()
@@ -88,7 +88,7 @@ def _parts(t: Term, context: Context) -> list[tuple[Term, bool]]:
     if t.op in CHECKS:
         CHECKS[t.op](t, context)
     parts = zip(t.args, (kind == "c" for kind in kinds), strict=True)
-    return [(a, c) for a, c in parts if not (t.op == "limit" and a in (OO, neg(OO)))]
+    return [(a, c) for a, c in parts if not (t.op == "limit" and a in (OO, -OO))]
 
 
 def wanted(holds: bool, why: str) -> None:
