@@ -50,8 +50,8 @@ class Rejected(Exception):
         super().__init__(reason if step is None else f"step {step}: {reason}")
 
 
-class Term:
-    """An immutable expression. Equal terms are one object, so `is` and `==` agree and hashing is by identity."""
+class Parts:
+    """What a term is made of, before it becomes one and can no longer be changed."""
 
     __slots__ = ("op", "value", "bound", "args", "letters", "names", "size", "depth", "_alpha", "__weakref__")
 
@@ -64,6 +64,12 @@ class Term:
     size: int  # nodes, as a tree
     depth: int
     _alpha: Any
+
+
+class Term(Parts):
+    """An immutable expression. Equal terms are one object, so `is` and `==` agree and hashing is by identity."""
+
+    __slots__ = ()
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a Term cannot be changed")
@@ -119,30 +125,35 @@ def make(op: str, args: Iterable[Term] = (), value: Any = None, bound: Iterable[
     found = _pool.get(key)
     if found is not None:
         return found
-    term = Term.__new__(Term)
-    put = object.__setattr__
-    put(term, "op", op)
-    put(term, "value", value)
-    put(term, "bound", bound)
-    put(term, "args", args)
-    letters = frozenset({term}) if op == "index" else free(args)
-    if bound:
+    new: Any = Parts()
+    new.op, new.value, new.bound, new.args, new._alpha = op, value, bound, args, None
+    new.letters, new.names, new.size, new.depth = free(args), union([a.names for a in args]), 1, 1
+    for a in args:
+        new.size += a.size
+        new.depth = max(new.depth, a.depth + 1)
+    if op == "index":
+        new.letters = frozenset({new})
+    elif bound:
         outside, inside = scopes(op, args)
-        letters = free(outside) | (free(inside) - frozenset(bound))
-    names = frozenset().union(*[a.names for a in args])
+        new.letters = free(outside) | (free(inside) - frozenset(bound))
     if op in ("var", "def", "at"):
-        names |= {value}
-    put(term, "letters", letters)
-    put(term, "names", names)
-    put(term, "size", 1 + sum([a.size for a in args]))
-    put(term, "depth", 1 + max([a.depth for a in args], default=0))
-    put(term, "_alpha", None)
-    return _pool.setdefault(key, term)
+        new.names |= {value}
+    new.__class__ = Term
+    return _pool.setdefault(key, new)
 
 
 def free(terms: Iterable[Term]) -> frozenset[Term]:
     """The letters that are free in any of the terms."""
-    return frozenset().union(*[t.letters for t in terms])
+    return union([t.letters for t in terms])
+
+
+def union(sets: Iterable[frozenset[Any]]) -> frozenset[Any]:
+    """The union; one of the sets itself where it holds the others, as it often does."""
+    found: frozenset[Any] = frozenset()
+    for s in sets:
+        if not s <= found:
+            found = s | found if found else s
+    return found
 
 
 def scopes(op: str, args: tuple[Term, ...]) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
@@ -316,9 +327,12 @@ def _substitute(term: Term, mapping: dict[Term, Term], memo: dict[Term, Term]) -
             inside = free(scopes(term.op, term.args)[1]).difference(term.bound)
             inner = {k: v for k, v in mapping.items() if k in inside}
             renamed = rename_bound(term, free(inner.values()))
-        outside, scoped = scopes(term.op, renamed.args)
-        args = [_substitute(a, mapping, memo) for a in outside]
-        args += [_substitute(a, inner, {} if term.bound else memo) for a in scoped]
+            outside, scoped = scopes(term.op, renamed.args)
+            args = [_substitute(a, mapping, memo) for a in outside]
+            own: dict[Term, Term] = {}
+            args += [_substitute(a, inner, own) for a in scoped]
+        else:
+            args = [a if a.letters.isdisjoint(mapping) else _substitute(a, mapping, memo) for a in term.args]
         memo[term] = make(term.op, args, term.value, renamed.bound)
     return memo[term]
 

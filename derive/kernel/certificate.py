@@ -16,6 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
+from derive.kernel import examples
+from derive.kernel import limits as _limits  # noqa: F401 - else the first limit of a replay would wait for it
 from derive.kernel.check import MALFORMED, Names, check, pure_index
 from derive.kernel.context import Context, Declaration, Definition, Law, Lemma
 from derive.kernel.normal import Normal
@@ -72,22 +74,25 @@ def record(make_: Callable[..., Any], **fields: Reader) -> Reader:
 
 def decode(data: Any, depth: int = 0) -> Term:
     """The term of nested lists; whether it is a well-formed one is judged where it is used."""
-    op, *rest = LIST(data) or [""]
-    if TEXT(op) not in OPERATORS or depth > MAX_DEPTH:
-        raise Rejected(f"{op} is not an operator, or nested too deeply")
+    op = data[0] if type(data) is list and data else ""
     try:
-        if op == "num":
-            (text,) = rest
-            return _number(TEXT(text))
         if op == "index":
-            return letter(rest)
+            return letter(data[1:])
+        if TEXT(op) not in OPERATORS or depth > MAX_DEPTH:
+            raise Rejected(f"{op} is not an operator, or nested too deeply")
+        if op == "num":
+            (_, text) = data
+            return _number(TEXT(text))
         if op == "diff":  # (body, variable, indices)
-            rest = [rest[0], ["var", *rest[1:]]]
-        value = TEXT(rest.pop(0)) if op in NAMED else None
-        bound = LETTERS(rest.pop(0)) if op in BINDERS else ()
+            data = [op, data[1], ["var", *data[2:]]]
+        value, bound, first = None, (), 1
+        if op in NAMED:
+            value, first = TEXT(data[1]), 2
+        if op in BINDERS:
+            bound, first = LETTERS(data[first]), first + 1
     except (IndexError, ValueError):
         raise Rejected(f"{op} lacks a part") from None
-    return make(op, [decode(a, depth + 1) for a in rest], value, bound)
+    return make(op, [decode(a, depth + 1) for a in data[first:]], value, bound)
 
 
 @lru_cache(maxsize=1024)
@@ -98,7 +103,7 @@ def _number(text: str) -> Term:
 
 
 def letter(data: Any) -> Term:
-    if len(LIST(data)) != 2 or not all(map(TEXT, data)):
+    if len(LIST(data)) != 2 or not type(data[0]) is type(data[1]) is str:
         raise Rejected("a letter is a name and its axis")
     return index(*data)
 
@@ -264,8 +269,6 @@ def _judged(claim: Any, proved: Proved) -> tuple[Term, Context]:
     context = field(claim, "context", decode_context)
     condition = field(claim, "claim", decode)
     if claim.get("kind") == "example":
-        from derive.kernel import examples
-
         examples.decide(condition, context)
         return condition, context
     data = field(claim, "proof", OBJECT)

@@ -74,7 +74,7 @@ class Context:
     lemmas: tuple[Lemma, ...] = ()
     letters: frozenset[Term] = frozenset()  # declared fixed indices, `i: index[n]`
     _reached: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, init=False, compare=False, repr=False)
-    formed: dict[str, set[tuple[Term, bool]]] = field(default_factory=dict, init=False, compare=False, repr=False)
+    formed: dict[str, set[Term]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
     def example(self) -> bool:

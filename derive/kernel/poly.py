@@ -38,8 +38,10 @@ def small(value: int | Fraction) -> int | Fraction:
 
 def raised(value: int | Fraction, exponent: int) -> int | Fraction:
     """A number to an integer power."""
+    if value == 1 or exponent == 1:
+        return value
     bits = max(value.numerator.bit_length(), value.denominator.bit_length())
-    if bits * abs(exponent) > MAX_BITS and abs(value) != 1:
+    if bits * abs(exponent) > MAX_BITS and value != -1:
         raise TooLarge("a number has too many digits")
     return small(Fraction(value) ** exponent)
 

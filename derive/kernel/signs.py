@@ -52,8 +52,6 @@ def mul_signs(left: int, right: int) -> int:
 
 def sign(nf: Normal, term: Term) -> int:
     """The signs the term can have under the facts of `nf`, in total semantics (1/0 and log of nonpositive are 0)."""
-    from derive.kernel import cases
-
     found = nf.signs.get(term)
     if found is None:
         nf.signs[term] = ANY  # a term that is asked about while it is being judged: nothing known
@@ -65,6 +63,8 @@ def sign(nf: Normal, term: Term) -> int:
             plain = nf.canonical(term)
             found &= nf.facts_about(term) if plain is term else sign(nf, plain)
             if plain is term and term.op == "add" and found & (found - 1):
+                from derive.kernel import cases
+
                 core = cases.bare(nf, nf.poly(term))
                 found &= sign(nf, nf.term(core)) if core.keys() != nf.poly(term).keys() else ANY
             found = found or ANY

@@ -45,12 +45,12 @@ def well_formed(term: Term, context: Context, reserved: str = OURS) -> None:
     stack = [(term, term.op in CONDITIONS)]
     while stack:
         t, condition = stack.pop()
-        if (t, condition) not in known and (t, condition) not in new:
-            new.add((t, condition))
-            if condition != (t.op in CONDITIONS):
-                raise Rejected(f"{t.op} stands where a {'condition' if condition else 'value'} must")
+        if condition != (t.op in CONDITIONS):
+            raise Rejected(f"{t.op} stands where a {'condition' if condition else 'value'} must")
+        if t not in known and t not in new:
+            new.add(t)
             stack += _parts(t, context)
-            for k in (*t.bound, t) if t.op == "index" else t.bound:
+            for k in (t,) if t.op == "index" else t.bound:
                 if k.value[0][0] in reserved:
                     raise Rejected(f"the letter {k.value[0]} is the kernel's own")
     known |= new  # only now: nothing of a term that is refused counts as seen
@@ -81,14 +81,14 @@ def _parts(t: Term, context: Context) -> list[tuple[Term, bool]]:
         raise Rejected(f"{t.op} does not take {count} arguments")
     if bool(t.bound) != (t.op in BINDERS) and not (t.op == "at" and not t.bound):
         raise Rejected(f"{t.op} {'binds no letters' if t.bound else 'without letters of its own'}")
-    if len(set(t.bound)) != len(t.bound):
+    if t.bound and len(set(t.bound)) != len(t.bound):
         raise Rejected(f"{t.op} binds a letter twice")
     for k in t.bound:
         _letter(k, context)
     if t.op in CHECKS:
         CHECKS[t.op](t, context)
-    parts = zip(t.args, (kind == "c" for kind in kinds), strict=True)
-    return [(a, c) for a, c in parts if not (t.op == "limit" and a in (OO, -OO))]
+    parts = [(a, kind == "c") for a, kind in zip(t.args, kinds, strict=True)]
+    return [p for p in parts if p[0] not in (OO, -OO)] if t.op == "limit" else parts
 
 
 def wanted(holds: bool, why: str) -> None:
