@@ -127,6 +127,8 @@ class Ground:
         source = f"hypothesis {number + 1}"
         if pure_index(part, self.context) and not guards:
             self.guards.append(part)
+            if part.op == "cmp" and part.value not in ("==", "!="):
+                self.facts.append(Fact(difference(part), RELATION[part.value], frozenset(), (), "the case at hand"))
         elif number >= len(self.context.hypotheses):
             pass  # a filter of the claim itself speaks of its own letter; only what it says of indices is used
         elif part.op == "cmp" and part.args[1].op != "list" and part.args[0].op != "list":

@@ -107,7 +107,7 @@ class Normal:
             Fact(difference(g), RELATION[g.value], frozenset(), (), "the case at hand")
             for g in guards
             if g.op == "cmp"
-            and not self.index_like(*g.args)
+            and (g.value not in ("==", "!=") or not self.index_like(*g.args))  # those are told by case
             and (self.steady or g.value in ("<", ">", "!="))  # under a derivative only what holds around the point
         ]
         made = copy(self)

@@ -116,9 +116,9 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
 
 def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     """One connected component as a sum atom with canonical letters."""
-    half = _halved(nf, letters, mono)
-    if half is not None:
-        return half
+    for found in (_halved(nf, letters, mono), _cancelled(nf, letters, mono)):
+        if found is not None:
+            return found
     level = level_above(nf, *(a for a, _ in mono))
     order, twins = _labelling(nf, letters, mono)
     new = tuple(index(f"${level}.{p}", k.value[1]) for p, k in enumerate(order))
@@ -162,6 +162,18 @@ def _halved(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
                 if nf.rename_mono(rest, {i: j, j: i}) == nf.finish(rest):
                     apart = add_to({UNIT: 1}, nf.delta(i, j), -1)
                     return scaled(sum_over(nf, letters, nf.mul(apart, nf.finish(rest))), Fraction(1, 2))
+    return None
+
+
+def _cancelled(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
+    """With a sum in a denominator, what it is free of is summed first where that brings the same sum: x_ij / sum_k x_ik."""
+    for a, e in mono:
+        last = letters & a.letters
+        if a.op == "sum" and e < 0 and last != letters:
+            moving = frozenset(p for p in mono if not (letters - last).isdisjoint(p[0].letters))
+            inner = sum_over(nf, letters - last, {moving: 1})
+            if inner and all(any(b is a and x > 0 for b, x in m) for m in inner):
+                return sum_over(nf, last, nf.mul(inner, nf.finish(mono - moving)))
     return None
 
 
