@@ -310,17 +310,21 @@ def check_step(ground: Ground, before: Term, step: Step, account: Account) -> li
         if not alike(expected, right):
             raise Rejected(f"{step.rule} gives something else")
         return [met for c in rule.conditions for met in side_condition(here, c, found)]
-    procedure = PROCEDURES.get(step.rule)
-    if procedure is None:
+    if step.rule not in PROCEDURES:
         raise Rejected(f"there is no rule {step.rule}")
-    return procedure(Place(ground, here, local, account), old, new, step)
+    if step.uses and local:
+        raise Rejected("a hypothesis holds at the point, not under a derivative, limit or mean")
+    gap = add_to(dict(here.poly(old)), here.poly(new), -1)
+    if not here.is_zero(add_to(gap, add_uses(ground, account, step.uses, here), 1 if step.reverse else -1)):
+        raise Rejected("the two normal forms differ")
+    return []
 
 
-class Place:
-    """A position in an expression: the facts that hold there."""
-
-    def __init__(self, ground: Ground, here: Normal, local: bool, account: Account):
-        self.ground, self.here, self.local, self.account = ground, here, local, account
+# Steps that are no rows are identities of normal forms; the names tell a reader what they come to.
+PROCEDURES = tuple(
+    "algebra field_identity sum_normal_form limit_by_expansion laws_of_means replacement definition rename moment "
+    "variable_rule kronecker_sifting square_of_a_sum case_distinction hypothesis lemma telescoping".split()
+)
 
 
 def descend(ground: Ground, before: Term, step: Step) -> tuple[Normal, Term, Term, bool]:
@@ -388,18 +392,7 @@ SIDE_CONDITIONS: dict[str, tuple[Callable[..., bool], str]] = {
 }
 
 
-# -- procedures: steps that are no rows ----------------------------------------------------------------------------
-
-
-def _algebra(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
-    gap = add_to(dict(place.here.poly(old)), place.here.poly(new), -1)
-    if step.uses:
-        if place.local:
-            raise Rejected("a hypothesis holds at the point, not under a derivative, limit or mean")
-        add_to(gap, add_uses(place.ground, place.account, step.uses, place.here), -1)
-    if not place.here.is_zero(gap):
-        raise Rejected("the two normal forms differ")
-    return []
+# -- equations that are used -----------------------------------------------------------------------------------------
 
 
 def add_uses(ground: Ground, account: Account, uses: Iterable[Use], here: Normal | None = None) -> Poly:
@@ -484,44 +477,3 @@ def lemma_at(ground: Ground, account: Account, use: Use, here: Normal) -> Term:
 def shared(hypothesis: Term, lemma: Lemma, context: Context) -> bool:
     """Whether a hypothesis of the lemma is one of the claim's, and says as much, its letters closed in both."""
     return hypothesis in context.hypotheses and not hypothesis.letters & context.letters - lemma.letters
-
-
-def _definition(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
-    folded, body = (new, old) if step.reverse else (old, new)
-    if folded.op != "def" or not alike(place.here.unfold(folded), body):
-        raise Rejected("this is not what the definition says")
-    return []
-
-
-def _rename(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
-    if not alike(old, new):
-        raise Rejected("renaming changed more than bound letters")
-    return []
-
-
-def _known(place: Place, old: Term, new: Term, step: Step) -> list[Condition]:
-    """One side of a hypothesis or lemma replaced by the other."""
-    if place.local:
-        raise Rejected("a hypothesis holds at the point, not under a derivative, limit or mean")
-    use = order.sole(step.uses, "the step must name one equation")
-    left, right = instance(place.ground, place.account, use)
-    if step.reverse:
-        left, right = right, left
-    if not (alike(old, left) and alike(new, right)):
-        raise Rejected("this is not what the equation says")
-    return []
-
-
-# Names that tell a reader what an identity of normal forms comes to; the check is the same for all of them.
-READINGS = (
-    *("field_identity", "sum_normal_form", "limit_by_expansion", "laws_of_means", "replacement", "variable_rule"),
-    *("kronecker_sifting", "square_of_a_sum", "moment", "case_distinction"),
-)
-PROCEDURES: dict[str, Callable[[Place, Term, Term, Step], list[Condition]]] = {
-    **dict.fromkeys(("algebra", *READINGS), _algebra),
-    "definition": _definition,
-    "rename": _rename,
-    "hypothesis": _known,
-    "lemma": _known,
-    "telescoping": _known,
-}
