@@ -383,6 +383,7 @@ def met(nf: Normal, need: Need, known: Iterable[Need]) -> bool:
     if here is None:
         return True
     condition, op = need.condition, need.condition.op
+    here = here.averaged() if op in MEANS else here  # a mean takes all values of its names, also in a case of them
     if op in ("or", "and"):
         parts = (met(nf, Need(c, need.letters, need.guards), known) for c in condition.args)
         return any(parts) if op == "or" else all(parts)

@@ -73,16 +73,20 @@ def moments_of(nf: Normal, term: Term, known: Need | None) -> Profile:
                 degree, who = degree_in(nf, mono, name, known is not None), name_or_entry(nf, mono, name, known)
                 if degree is None:
                     opaque.add(nf.term({mono: 1}))
-                elif who is not None and not (known and any(may_vanish(nf, o) for o in names_in(nf, mono) - {name})):
+                elif who and not (known and any(may_vanish(nf, mono, o, known) for o in names_in(nf, mono) - {name})):
                     degrees[who] = max(degrees.get(who, 0), degree)
     return degrees, opaque
 
 
-def may_vanish(nf: Normal, name: str) -> bool:
-    """Whether an entry of the name may be 0 almost surely, so that a product with it tells nothing of the others."""
+def may_vanish(nf: Normal, mono: Mono, name: str, known: Need) -> bool:
+    """Whether what entries of the name put into a product may be 0 almost surely, which tells nothing of the others.
+
+    An entry is not if its second moment is not 0, nor is a sum of entries of one law; functions of them may be.
+    """
     law = moments.law_of(nf, name)
     assert law is not None
-    return not nf.certain(nf.term(moments.raw_moment(nf, law, var(name, *law.letters), 2)))
+    told = name_or_entry(nf, mono, name, known), degree_in(nf, mono, name, True)
+    return None in told or not nf.certain(nf.term(moments.raw_moment(nf, law, var(name, *law.letters), 2)))
 
 
 def name_or_entry(nf: Normal, mono: Mono, name: str, known: Need | None) -> str | Term | None:
@@ -112,15 +116,12 @@ def telling(nf: Normal, poly: Poly) -> Iterator[Mono]:
             yield mono
 
 
-def present(nf: Normal, mono: Mono) -> bool:
-    """Whether no coefficient in the monomial can be 0."""
-    for a, _ in mono:
-        if not moments.random_names(nf, a):
-            if not nf.certain(a):
-                return False
-        elif a.op == "sum" and not all(present(nf, m) for m in nf.poly(a.args[0])):
-            return False
-    return True
+def present(nf: Normal, mono: Mono, one_sign: bool = False) -> bool:
+    """Whether no coefficient in the monomial can be 0, and those within a sum have one sign: they do not cancel."""
+    fixed = frozenset(p for p in mono if not moments.random_names(nf, p[0]))
+    sums = (m for a, _ in mono - fixed if a.op == "sum" for m in nf.poly(a.args[0]))
+    signs = nf.mono_sign(fixed, 1)
+    return signs in (NEG, POS, 0 if one_sign else NEG | POS) and all(present(nf, m, True) for m in sums)
 
 
 def one_sided(nf: Normal, poly: Poly, *monos: Mono) -> bool:
@@ -138,7 +139,7 @@ def lower(nf: Normal, rival: Mono, mono: Mono, name: str) -> bool:
 def degree_in(nf: Normal, mono: Mono, name: str, single: bool) -> int | None:
     """The degree in the entries of a name: if `single` in one of them at least, else where all may be one.
 
-    None where the monomial is no polynomial in them.
+    None where the monomial is no polynomial in them; the entry at a random place, such as the largest, tells nothing.
     """
     total, alone = 0, {}
     for a, e in mono:
@@ -146,7 +147,8 @@ def degree_in(nf: Normal, mono: Mono, name: str, single: bool) -> int | None:
             # A sum over all subscripts reaches every entry; beside a fixed one, q[k, i] is never q[k, j].
             here = {t for t in subterms(a) if t.op == "var" and t.value == name}
             apart = single and not all(p.op == "index" and p not in a.letters for t in here for p in t.args)
-            inside = [degree_in(nf, m, name, apart) for m in nf.poly(a.args[0])] if a.op == "sum" else [1]
+            placed = None if single and here != {a} else 1  # the largest has another law, and none is that of its place
+            inside = [degree_in(nf, m, name, apart) for m in nf.poly(a.args[0])] if a.op == "sum" else [placed]
             if a.op not in ("var", "sum") or None in inside or not isinstance(e, int) or e < 0:
                 return None
             degree = max(d for d in inside if d is not None) * e

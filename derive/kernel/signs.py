@@ -155,8 +155,8 @@ def _without_positive(nf: Normal, body: Term) -> Term:
 def nonempty(nf: Normal, letters: tuple[Term, ...], filter_: Term) -> bool:
     """Whether a filter leaves something: `k <= i` at k = i, `k != i` on an axis of more than one."""
     parts = split(filter_)
-    if any(p.op != "cmp" or set(letters).isdisjoint(p.args) for p in parts):
-        return False
+    if any(p.op != "cmp" or set(letters).isdisjoint(p.args) or p.args[0] is p.args[1] for p in parts):
+        return False  # `k != k` leaves nothing
     if any(a not in letters and not a.letters.isdisjoint(letters) for p in parts for a in p.args):
         return False  # `k != t[k]` may leave nothing
     if all(p.value == "!=" for p in parts):
