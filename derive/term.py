@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 Number = int | Fraction
 BINDERS = frozenset({"sum", "prod", "max", "min", "argmax", "all", "any", "at"})
@@ -114,6 +114,8 @@ class Term(Parts):
     def __neg__(self) -> Term:
         return neg(self)
 
+
+Letter = Annotated[Term, "index"]  # where nothing but an index letter can stand
 
 _pool: dict[tuple[Any, ...], Term] = {}
 

@@ -136,15 +136,7 @@ def data(name: str = "") -> Any:
 def lean_on(claim: Any, other: Any, theorem: str, path: list[int], letters: list[Any] | None = None) -> None:
     """Make the proof of a claim one step, by the other claim as a lemma."""
     claim["context"]["lemmas"] = [
-        {
-            "name": theorem,
-            "theorem": theorem,
-            "claim": 1,
-            "condition": other["claim"],
-            "hypotheses": [],
-            "variables": [],
-            "letters": [],
-        }
+        {"name": theorem, "theorem": theorem, "number": 1, "condition": other["claim"]},
     ]
     use = {"kind": "lemma", "number": 0, "letters": letters or [], "multiplier": None, "over": []}
     step = {
@@ -602,7 +594,47 @@ def test_lemma_that_lost_its_restriction_is_rejected() -> None:
     second["proof"] |= {"obligations": [], "free_letters": [["i", "n"]]}
     (wrong,) = failures(sealed(certificate))
 
-    assert "lost a hypothesis" in str(wrong.reason)
+    assert "hypothesis of lemma a is not met" in str(wrong.reason)
+
+
+CAPPED = """
+x: real
+C = 1
+
+def a():
+    assume(x >= C)
+    assert x - abs(x) == 0
+
+def b():
+    assume(x >= C)
+    assert 2*x == 2*abs(x)
+"""
+
+
+def capped(edit: Callable[[Any], None]) -> list[Replay]:
+    """What is refused where the second claim above rests on the first, its context edited."""
+    certificate = json.loads(json.dumps(certificate_of(check_theory(loads(CAPPED)))))
+    first, second = claim_of(certificate, "a"), claim_of(certificate, "b")
+    lean_on(second, first, "a", [])
+    second["proof"]["steps"][0] |= {"rule": "algebra"}
+    second["proof"]["steps"][0]["uses"][0]["multiplier"] = ["num", "2"]
+    edit(second["context"])
+    return failures(sealed(certificate))
+
+
+def test_lemma_holds_under_the_hypotheses_of_its_claim() -> None:
+    lost, weaker = {"hypotheses": []}, {"hypotheses": [["cmp", ">=", ["var", "x"], ["num", "-1"]]]}
+    assert not capped(lambda context: None)
+    for context in (lost, weaker):
+        (wrong,) = capped(lambda c, new=context: c.update(new))
+        assert "hypothesis of lemma a is not met" in str(wrong.reason)
+
+
+def test_lemma_whose_hypothesis_means_something_else_is_rejected() -> None:
+    """x >= C with C = 1 when it was proved; with C = -1 it is another hypothesis."""
+    (wrong,) = capped(lambda context: context["definitions"][0].update(body=["num", "-1"]))
+
+    assert "hypothesis of lemma a is not met" in str(wrong.reason)
 
 
 def test_claim_does_not_rest_on_a_later_one() -> None:
@@ -646,8 +678,9 @@ def declared(**changes: Any) -> dict[str, Any]:
         declared(name="$h"),
         declared(name=""),
         {"axes": [3]},
-        {"lemmas": [{"name": "l", "theorem": "t", "claim": 1, "condition": ["num", "1", "2"], "hypotheses": [],
-                     "variables": []}]},
+        {"lemmas": [{"name": "l", "theorem": "t", "number": 1, "condition": ["num", "1", "2"]}]},
+        {"lemmas": [{"name": "l", "theorem": "t", "number": 1, "condition": ["num", "1"]}]},
+        {"lemmas": [{"name": "l", "theorem": "t", "number": "1", "condition": ["true"]}]},
     ],
     ids=lambda c: json.dumps(c)[:70],
 )  # fmt: skip

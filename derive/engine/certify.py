@@ -126,16 +126,8 @@ def _context(context: Context, claims: Iterable[Term]) -> dict[str, Any]:
         ],
         "hypotheses": [encode(h) for h in context.hypotheses],
         "lemmas": [
-            {
-                "name": lemma.name,
-                "theorem": lemma.theorem,
-                "claim": lemma.number,
-                "condition": encode(lemma.condition),
-                "hypotheses": [encode(h) for h in lemma.hypotheses],
-                "variables": [_declaration(v) for v in lemma.variables],
-                "letters": sorted(list(k.value) for k in lemma.letters),
-            }
-            for lemma in context.lemmas
+            {"name": m.name, "theorem": m.theorem, "number": m.number, "condition": encode(m.condition)}
+            for m in context.lemmas
         ],
     }
 

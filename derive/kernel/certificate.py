@@ -10,23 +10,23 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, get_args, get_origin, get_type_hints
 
 from derive.kernel import examples
 from derive.kernel import limits as _limits  # noqa: F401 - else the first limit of a replay would wait for it
-from derive.kernel.check import MALFORMED, Names, check, pure_index
-from derive.kernel.context import Context, Declaration, Definition, Law, Lemma
+from derive.kernel.check import MALFORMED, Names, check
+from derive.kernel.context import Context, Declaration, Definition, Lemma
 from derive.kernel.normal import Normal
-from derive.kernel.proof import Cite, Condition, Line, Part, Proof, Rejected, Step, Use
+from derive.kernel.proof import Condition, Line, Proof, Rejected, Step
 from derive.kernel.wellformed import laws_complete, well_formed
-from derive.term import BINDERS, TRUE, Term, alike, index, make, num
+from derive.term import BINDERS, TRUE, Letter, Term, alike, index, make, num
 
 FORMAT = "derive-certificate"
-VERSION = 2
+VERSION = 3
 VERDICTS = ("refuted", "undecided", "checked")  # of a claim that is not proved, the weakest first
 NAMED = frozenset({"const", "size", "var", "def", "fn", "cmp", "limit", "at"})  # operators with a name as their payload
 PLAIN = frozenset("add mul neg div pow delta where diff E Var Cov and or not true false holds list num index".split())
@@ -57,19 +57,11 @@ def each(read: Reader) -> Reader:
     return lambda data: tuple(map(read, LIST(data)))
 
 
-def optional(read: Reader) -> Reader:
-    return lambda data: None if data is None else read(data)
-
-
 def field(data: Any, name: str, read: Reader) -> Any:
     try:
         return read(OBJECT(data).get(name))
     except Rejected as why:
         raise Rejected(f"{name}: {why.reason}", why.step) from None
-
-
-def record(make_: Callable[..., Any], **fields: Reader) -> Reader:
-    return lambda data: make_(**{name: field(data, name, read) for name, read in fields.items()})
 
 
 def decode(data: Any, depth: int = 0) -> Term:
@@ -108,53 +100,38 @@ def letter(data: Any) -> Term:
     return index(*data)
 
 
-def instance(data: Any) -> tuple[tuple[Term, Term], ...]:
-    """Letters, each with what it is replaced by."""
-    found = each(each(decode))(data)
-    if not all(len(pair) == 2 and pair[0].op == "index" for pair in found):
+def pair(data: Any) -> tuple[Term, Term]:
+    """A letter and what it is replaced by."""
+    first, place = map(decode, LIST(data))
+    if first.op != "index":
         raise Rejected("an instance is a list of letters and what they are replaced by")
-    return cast(tuple[tuple[Term, Term], ...], found)
+    return first, place
 
 
-LETTERS, TERMS, TEXTS = each(letter), each(decode), each(TEXT)
-LAW = record(Law, family=TEXT, parameters=TERMS)
-DECLARATION = record(
-    Declaration, name=TEXT, kind=TEXT, axes=TEXTS, over=optional(TEXT), law=optional(LAW), letters=LETTERS
-)
-DEFINITION = record(Definition, name=TEXT, letters=LETTERS, body=decode)
-LEMMA = record(
-    lambda claim, letters, **rest: Lemma(number=claim, letters=frozenset(letters), **rest),
-    name=TEXT,
-    theorem=TEXT,
-    claim=WHOLE,
-    condition=decode,
-    hypotheses=TERMS,
-    variables=each(DECLARATION),
-    letters=LETTERS,
-)
-USE = record(
-    Use, kind=TEXT, number=WHOLE, letters=instance, multiplier=optional(decode), over=LETTERS, value=optional(decode)
-)
-STEP = record(Step, rule=TEXT, after=decode, path=each(WHOLE), reverse=TRUTH, uses=each(USE))
-CITE = record(Cite, line=WHOLE, letters=instance)
-PART = record(Part, multiplier=decode, cites=each(CITE), over=LETTERS, where=decode)
-LINE = record(
-    Line,
-    condition=decode,
-    rule=TEXT,
-    values=TERMS,
-    parts=each(PART),
-    cites=each(optional(CITE)),
-    letters=LETTERS,
-    where=decode,
-    uses=each(USE),
-)
+LETTERS, TERMS = each(letter), each(decode)
+READERS: dict[Any, Reader] = {Term: decode, Letter: letter, str: TEXT, int: WHOLE, bool: TRUTH}
+
+
+@cache
+def reader(kind: Any) -> Reader:
+    """What reads a value of the type; of a dataclass the fields by which it is compared."""
+    if kind in READERS:
+        return READERS[kind]
+    if get_origin(kind) is tuple:
+        inner, after = get_args(kind)
+        return each(reader(inner)) if after is ... else pair
+    if get_args(kind):  # that, or nothing
+        read = reader(get_args(kind)[0])
+        return lambda data: None if data is None else read(data)
+    types = get_type_hints(kind, include_extras=True)
+    parts = {f.name: reader(types[f.name]) for f in fields(kind) if f.compare}
+    return lambda data: kind(**{name: field(data, name, read) for name, read in parts.items()})
 
 
 def decode_proof(data: Any) -> Proof:
     """The steps and lines. Raises Rejected with the number of the first that is none."""
     found: dict[str, tuple[Any, ...]] = {"steps": (), "lines": ()}
-    for name, read in (("steps", STEP), ("lines", LINE)):
+    for name, read in (("steps", reader(Step)), ("lines", reader(Line))):
         for number, item in enumerate(field(data, name, LIST), len(found["steps"]) + 1):
             try:
                 found[name] += (read(item),)
@@ -274,8 +251,9 @@ def _judged(claim: Any, proved: Proved) -> tuple[Term, Context]:
     data = field(claim, "proof", OBJECT)
     proof = replace(decode_proof(data), claim=condition)
     uses = [u for part in (*proof.steps, *proof.lines) for u in part.uses]  # type: ignore[attr-defined]
-    for number in sorted({u.number for u in uses if u.kind == "lemma" and 0 <= u.number < len(context.lemmas)}):
-        _covered(context.lemmas[number], context, proved)
+    used = {u.number for u in uses if u.kind == "lemma"}
+    lemmas = [_proved(m, context, proved) if number in used else m for number, m in enumerate(context.lemmas)]
+    context = replace(context, lemmas=tuple(lemmas)) if used else context
     account = check(proof, context, names=proved.shared(context))
     found = {"obligations": account.obligations, "domain": [Condition(c) for c in account.domain]}
     if sorted(list(k.value) for k in condition.letters) != data.get("free_letters"):
@@ -294,52 +272,31 @@ def _conditions(listed: list[Any]) -> list[Term]:
     return [decode(c.get("condition") if isinstance(c, dict) else c) for c in listed]
 
 
-def _tables(context: Context) -> tuple[dict[str, Any], ...]:
-    return context.declarations, context.definitions
-
-
-def _covered(lemma: Lemma, context: Context, proved: Proved) -> None:
-    """Raises Rejected unless the lemma is a claim proved before, of the same names, with all its hypotheses."""
-    here = Normal(context)
-    wanted = here.opened(lemma.condition)
-    why: str | None = "is not proved before"
+def _proved(lemma: Lemma, context: Context, proved: Proved) -> Lemma:
+    """The lemma with the hypotheses and fixed letters of the claim proved before that it is; Rejected if it is none."""
+    wanted = Normal(context).opened(lemma.condition)
     for condition, source in proved.claims.get(lemma.theorem, ()):
         there = Normal(source)
         if alike(there.opened(condition), wanted):
-            why = _unlike(lemma, wanted, here, there)
-            if why is None:
-                return
-    raise Rejected(f"the lemma {lemma.name} {why}")
-
-
-def _unlike(lemma: Lemma, wanted: Term, here: Normal, there: Normal) -> str | None:
-    """Why a lemma is not the claim proved before that says the same; None where it is."""
-    source, context = there.context, here.context
-    if not lemma.letters <= source.letters:
-        return "takes a letter for a declared index that was none"
-    given = [here.opened(h) for h in lemma.hypotheses]
-    shared = [here.opened(h) for h in context.hypotheses]
-    wants = [(h, there.opened(h)) for h in source.hypotheses]
-    for name in source.reached(wanted.names.union(*(h.names for _, h in wants))):
-        if any(a.get(name) != b.get(name) for a, b in zip(_tables(source), _tables(context), strict=True)):
-            return f"speaks of another {name}"
-    for h, opened in wants:
-        # What is said of indices alone is met at each instance; what is said of all letters must be so here too.
-        everywhere = not pure_index(h, source) and context.letters & h.letters <= source.letters
-        if not any(alike(opened, g) for g in (*given, *(shared if everywhere else ()))):
-            return "has lost a hypothesis"
-    return None
+            hypotheses = tuple(map(there.opened, source.hypotheses))
+            for name in source.reached(wanted.names.union(*(h.names for h in hypotheses))):
+                tables = (source.declarations, context.declarations), (source.definitions, context.definitions)
+                if any(a.get(name) != b.get(name) for a, b in tables):
+                    raise Rejected(f"the lemma {lemma.name} speaks of another {name}")
+            return replace(lemma, hypotheses=hypotheses, letters=source.letters)
+    raise Rejected(f"the lemma {lemma.name} is not proved before")
 
 
 def decode_context(data: Any) -> Context:
     """What a claim rests on. Raises Rejected unless its parts fit together."""
-    declared, defined = field(data, "declarations", each(DECLARATION)), field(data, "definitions", each(DEFINITION))
+    declared = field(data, "declarations", each(reader(Declaration)))
+    defined = field(data, "definitions", each(reader(Definition)))
     context = Context(
-        field(data, "axes", TEXTS),
+        field(data, "axes", each(TEXT)),
         {d.name: d for d in declared},
         {d.name: d for d in defined},
         field(data, "hypotheses", TERMS),
-        field(data, "lemmas", each(LEMMA)),
+        field(data, "lemmas", each(reader(Lemma))),
         frozenset(field(data, "letters", LETTERS)),
     )
     if len({*context.declarations, *context.definitions}) < len(declared) + len(defined):
@@ -359,7 +316,7 @@ def sound(context: Context) -> None:
     """Raises Rejected unless every declaration says what its kind needs, and nothing rests on itself."""
     laws_complete(context)
     axes = set(context.axes)
-    for d in (*context.declarations.values(), *(v for m in context.lemmas for v in m.variables)):
+    for d in context.declarations.values():
         law, over = d.law, {*d.axes, *(() if d.over is None else (d.over,))}
         if d.kind not in KINDS or not over <= axes or (d.over is not None) != (d.kind == "index"):
             raise Rejected(f"{d.name} is not declared as it should be")
@@ -379,6 +336,6 @@ def sound(context: Context) -> None:
             well_formed(p, context)
             if law_names & context.reached(p.names) or not p.letters <= {*d.letters, *context.letters}:
                 raise Rejected(f"the law of {d.name} rests on a random name, or on a letter not its own")
-    for h in (*context.hypotheses, *(c for m in context.lemmas for c in (m.condition, *m.hypotheses))):
+    for h in (*context.hypotheses, *(m.condition for m in context.lemmas)):
         if h.op != "cmp" or all(a.op != "list" for a in h.args):  # `z == [2, 1]` is judged where examples are
             well_formed(make("not", (h,)), context)  # a condition, as what is negated must be

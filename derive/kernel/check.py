@@ -463,7 +463,7 @@ def lemma_at(ground: Ground, account: Account, use: Use, here: Normal) -> Term:
         if own is None or (own.kind, own.axes, own.over, own.law) != (v.kind, v.axes, v.over, v.law):
             raise Rejected(f"lemma {lemma.name} speaks of another {v.name}")
     for h in lemma.hypotheses:
-        if not (here.holds(substitute(h, mapping)) if pure_index(h, context) else shared(h, lemma, context)):
+        if not (here.holds(substitute(h, mapping)) if pure_index(h, context) else shared(here, h, lemma, context)):
             raise Rejected(f"a hypothesis of lemma {lemma.name} is not met")
     if any(k in context.letters or k.value[1] != subscript_axis(v, ground.context) for k, v in mapping.items()):
         raise Rejected("a letter of the lemma is replaced by something of another axis")
@@ -474,6 +474,7 @@ def lemma_at(ground: Ground, account: Account, use: Use, here: Normal) -> Term:
     return condition
 
 
-def shared(hypothesis: Term, lemma: Lemma, context: Context) -> bool:
+def shared(nf: Normal, hypothesis: Term, lemma: Lemma, context: Context) -> bool:
     """Whether a hypothesis of the lemma is one of the claim's, and says as much, its letters closed in both."""
-    return hypothesis in context.hypotheses and not hypothesis.letters & context.letters - lemma.letters
+    known = any(alike(nf.opened(h), nf.opened(hypothesis)) for h in context.hypotheses)
+    return known and not hypothesis.letters & context.letters - lemma.letters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from derive.term import Term
+from derive.term import Letter, Term
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Declaration:
     axes: tuple[str, ...] = ()
     over: str | None = None
     law: Law | None = None
-    letters: tuple[Term, ...] = ()  # one for each axis; the law's parameters may use them
-    line: int = 0
+    letters: tuple[Letter, ...] = ()  # one for each axis; the law's parameters may use them
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Definition:
     """`name[letters] = body`."""
 
     name: str
-    letters: tuple[Term, ...]
+    letters: tuple[Letter, ...]
     body: Term
-    line: int = 0
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,17 @@ class Lemma:
     """A claim proved before: claim `number` of `theorem`. It holds for all its free letters and all its `variables`.
 
     `hypotheses` are its own: what speaks of indices alone must hold for the letters of an instance, the others must be
-    hypotheses of the theorem that uses it. Its theorem's own definitions are unfolded in the condition.
+    hypotheses of the theorem that uses it. Its theorem's own definitions are unfolded in the condition. What it rests
+    on is that claim's, and stands in no certificate twice.
     """
 
     name: str
     condition: Term
-    hypotheses: tuple[Term, ...] = ()
-    variables: tuple[Declaration, ...] = ()
+    hypotheses: tuple[Term, ...] = field(default=(), compare=False)
+    variables: tuple[Declaration, ...] = field(default=(), compare=False)
     theorem: str = ""
     number: int = 0
-    letters: frozenset[Term] = frozenset()  # the fixed indices of its own context
+    letters: frozenset[Term] = field(default=frozenset(), compare=False)  # the fixed indices of its own context
 
 
 @dataclass(frozen=True)

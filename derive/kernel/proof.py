@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from derive.term import TRUE, Term
+from derive.term import TRUE, Letter, Term
 from derive.term import Rejected as Rejected
 
 
@@ -22,7 +22,7 @@ class Use:
     number: int
     letters: tuple[tuple[Term, Term], ...] = ()
     multiplier: Term | None = None
-    over: tuple[Term, ...] = ()
+    over: tuple[Letter, ...] = ()
     value: Term | None = None
 
 
@@ -58,7 +58,7 @@ class Part:
 
     multiplier: Term
     cites: tuple[Cite, ...] = ()
-    over: tuple[Term, ...] = ()
+    over: tuple[Letter, ...] = ()
     where: Term = TRUE
 
 
@@ -75,7 +75,7 @@ class Line:
     values: tuple[Term, ...] = ()
     parts: tuple[Part, ...] = ()
     cites: tuple[Cite | None, ...] = ()
-    letters: tuple[Term, ...] = ()
+    letters: tuple[Letter, ...] = ()
     where: Term = TRUE
     uses: tuple[Use, ...] = ()
 
