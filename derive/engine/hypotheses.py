@@ -46,19 +46,44 @@ class Opened:
     coefficient: int | Fraction
 
 
-def close_gap(nf: Normal, gap: Poly, equations: list[Equation]) -> tuple[Use, ...] | None:
-    """Uses of the equations whose sum is the gap, or None."""
-    prepared = []
+# An equation, pattern letters for its letters, and left - right with them.
+Prepared = tuple[Equation, dict[Term, Term], Poly]
+
+
+def prepared(nf: Normal, equations: list[Equation]) -> list[Prepared]:
+    """The equations that say something, made ready to be matched."""
+    found = []
     for e in equations:
         marked = {k: index(f"?{k.value[0]}", k.value[1]) for k in e.letters}
-        difference = add(substitute(e.left, marked), neg(substitute(e.right, marked)))
         try:
-            poly = nf.poly(difference)
+            poly = nf.poly(add(substitute(e.left, marked), neg(substitute(e.right, marked))))
         except Rejected:
             continue
         if poly:
-            prepared.append((e, marked, poly))
-    if not prepared:
+            found.append((e, marked, poly))
+    return found
+
+
+def removed(nf: Normal, gap: Poly, mono: Mono, use: Use, table: Sequence[Prepared]) -> tuple[Use, Poly] | None:
+    """The use, scaled so that it takes the monomial out of the gap, and what is left."""
+    assert use.multiplier is not None
+    e = next(e for e, _, _ in table if (e.kind, e.number) == (use.kind, use.number))
+    mapping = dict(use.letters)
+    gone = add(substitute(e.left, mapping), neg(substitute(e.right, mapping)))
+    try:
+        added = nf.poly(over("sum", mul(use.multiplier, gone), *use.over))
+    except Rejected:
+        return None
+    times = Fraction(gap[mono]) / added.get(mono, gap[mono])
+    if times != 1:  # terms of the equation meet there: A[i, j] + A[j, i] at i = j, or under a sum over both
+        (use,) = scaled_uses((use,), num(times))
+    return use, add_to(dict(gap), added, -times)
+
+
+def close_gap(nf: Normal, gap: Poly, equations: list[Equation]) -> tuple[Use, ...] | None:
+    """Uses of the equations whose sum is the gap, or None."""
+    table = prepared(nf, equations)
+    if not table:
         return None
     order = count()
     queue: list[tuple[tuple[int, int], int, Poly, tuple[Use, ...]]] = [(weight(gap), next(order), gap, ())]
@@ -71,19 +96,11 @@ def close_gap(nf: Normal, gap: Poly, equations: list[Equation]) -> tuple[Use, ..
             return uses
         if len(uses) >= 12:
             continue
-        for mono, use in moves(nf, here, prepared):
-            assert use.multiplier is not None
-            e = next(e for e, _, _ in prepared if (e.kind, e.number) == (use.kind, use.number))
-            mapping = dict(use.letters)
-            gone = add(substitute(e.left, mapping), neg(substitute(e.right, mapping)))
-            try:
-                added = nf.poly(over("sum", mul(use.multiplier, gone), *use.over))
-            except Rejected:
+        for mono, move in moves(nf, here, table):
+            taken = removed(nf, here, mono, move, table)
+            if taken is None:
                 continue
-            times = Fraction(here[mono]) / added.get(mono, here[mono])
-            if times != 1:  # terms of the equation meet there: A[i, j] + A[j, i] at i = j, or under a sum over both
-                (use,) = scaled_uses((use,), num(times))
-            rest = add_to(dict(here), added, -times)
+            use, rest = taken
             back = multiple(rest, gap)
             if back not in (None, 1):  # gap - uses = back * gap
                 return scaled_uses((*uses, use), num(1 / (1 - back)))
@@ -119,11 +136,11 @@ def weight(gap: Poly) -> tuple[int, int]:
     return len(gap), sum(a.size for m in gap for a, _ in m)
 
 
-def moves(nf: Normal, gap: Poly, prepared: list[tuple[Equation, dict[Term, Term], Poly]]) -> Iterator[tuple[Mono, Use]]:
+def moves(nf: Normal, gap: Poly, table: Sequence[Prepared]) -> Iterator[tuple[Mono, Use]]:
     """Monomials of the gap, each with an instance of an equation that removes it."""
     for mono in sorted(gap, key=mono_key):
         target = open_mono(nf, mono, gap[mono])
-        for equation, marked, poly in prepared:
+        for equation, marked, poly in table:
             for lead in sorted(poly, key=lambda m: (not any(a.op == "sum" for a, _ in m), mono_key(m))):
                 if lead:
                     pattern = open_mono(nf, lead, poly[lead], "?@")

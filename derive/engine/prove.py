@@ -9,6 +9,7 @@ from derive.engine import order, steps, telescope
 from derive.engine.fold import names, written
 from derive.engine.hints import missing_hypothesis
 from derive.engine.hypotheses import Equation, close_gap, close_multiple
+from derive.engine.rewriting import rewritten
 from derive.engine.squares import rooted
 from derive.kernel.check import Ground, Undefined, check
 from derive.kernel.context import Context
@@ -62,9 +63,10 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
         found = replayed(ground, replace(shown, lines=lines), Effort(ground.tick, MANY))
         if found is not None:
             return found
-    squared = rooted(ground, claim) if plain is None else None
-    if squared is not None:
-        found = replayed(ground, replace(squared, lines=lines), Effort(ground.tick, MANY))
+    ways = (rooted, put_in) if plain is None else ()
+    for way in ways:
+        other = way(ground, claim)
+        found = replayed(ground, replace(other, lines=lines), Effort(ground.tick, MANY)) if other is not None else None
         if found is not None:
             return found
     if plain is None:
@@ -75,6 +77,11 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
         return Attempt(whole, check(whole, ground.context, ground.tick))
     except Rejected as why:
         return refused(why)
+
+
+def put_in(ground: Ground, claim: Term) -> Proof | None:
+    """The equation by way of its sides with hypotheses and lemmas put in."""
+    return rewritten(ground, claim, equations(ground, True))
 
 
 MANY = 40_000  # terms and monomials that a derivation may take to be replayed

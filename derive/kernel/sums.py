@@ -166,7 +166,7 @@ def _halved(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
 
 
 def _cancelled(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
-    """With a sum in a denominator, what it is free of is summed first if that brings the same sum: x_ij / sum_k x_ik."""
+    """With a sum in a denominator, what that is free of is summed first if it gives the same sum: x_ij / sum_k x_ik."""
     for a, e in mono:
         last = letters & a.letters
         if a.op == "sum" and e < 0 and last != letters:

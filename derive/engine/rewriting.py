@@ -1,0 +1,102 @@
+"""Known equations put in where no multiple of them closes a gap: in arguments of functions, denominators and powers.
+
+Each argument is brought to the least form that the equations give it, on both sides of the claim, so that what is
+equal by them meets. Of two forms the one with fewer and smaller terms is less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from derive.engine.fold import names, written
+from derive.engine.hypotheses import Equation, Prepared, close_gap, moves, prepared, removed, weight
+from derive.engine.steps import Derivation, TooLong, work
+from derive.kernel.check import Ground
+from derive.kernel.normal import Normal
+from derive.kernel.poly import Poly, add_to, mono_key
+from derive.kernel.proof import Proof, Rejected, Step, Use
+from derive.kernel.signs import NONLOCAL
+from derive.term import MINUS_ONE, ONE, Term, mul, num
+
+MOST = 24  # lines on each side
+MOST_USES = 8  # equations put in at one place
+Path = tuple[int, ...]
+
+
+def rewritten(ground: Ground, claim: Term, equations: list[Equation]) -> Proof | None:
+    """The equation by way of its sides with the known equations put in; None where that does not close it."""
+    table = prepared(ground.full, equations)
+    if not table:
+        return None
+    try:
+        left, right = (reduced_side(ground, side, table) for side in ground.claim.args)
+        if not any(s.uses for s in (*left.steps, *right.steps)):
+            return None
+        gap = add_to(dict(ground.full.poly(left.now)), ground.full.poly(right.now), -1)
+        uses = () if ground.full.is_zero(gap) else close_gap(ground.full, gap, equations)
+    except (TooLong, Rejected, RecursionError, IndexError):
+        return None
+    if uses is None:
+        return None
+    return Proof(claim, (*left.steps, Step("algebra", right.now, uses=uses), *backwards(right)))
+
+
+def reduced_side(ground: Ground, side: Term, table: Sequence[Prepared]) -> Derivation:
+    """The side worked out, its names unfolded, and each argument in it in its least form."""
+    d = Derivation(ground, side, MOST)
+    d.step("rename", (), d.apart(side, ONE))
+    if side is ground.claim.args[0]:
+        work(d)
+    opened = ground.full.opened(d.now)
+    if opened is not d.now:
+        d.step("algebra", (), d.apart(opened, ONE))
+    done: set[Path] = set()
+    while (path := next((p for p in arguments(d.now) if p not in done), None)) is not None:
+        done.add(path)
+        found = least(ground.full, d.at(path), table)
+        if found is not None:
+            new, uses = found
+            d.step("algebra", path, d.apart(new), uses=uses)
+    return d
+
+
+def backwards(d: Derivation) -> list[Step]:
+    """The steps from the last expression to the first."""
+    states = [d.start, *(s.after for s in d.steps)]
+    return [
+        Step(s.rule, before, s.path, uses=tuple(turned(use) for use in s.uses))
+        for s, before in zip(reversed(d.steps), reversed(states[:-1]), strict=True)
+    ]
+
+
+def turned(use: Use) -> Use:
+    return Use(use.kind, use.number, use.letters, mul(MINUS_ONE, use.multiplier or num(1)), use.over, use.value)
+
+
+def arguments(term: Term, path: Path = ()) -> Iterator[Path]:
+    """The places of arguments of functions, powers, denominators and extrema, inner ones first, where the point is."""
+    if term.op in NONLOCAL:
+        return
+    for p, a in enumerate(term.args):
+        yield from arguments(a, (*path, p))
+        if term.op in ("fn", "pow") or (term.op == "div" and p == 1) or (term.op in ("prod", "max", "min") and p == 0):
+            yield (*path, p)
+
+
+def least(nf: Normal, term: Term, table: Sequence[Prepared]) -> tuple[Term, tuple[Use, ...]] | None:
+    """The term in its least form with the equations used; None where they make it no less."""
+    now, uses = dict(nf.poly(term)), []
+    while len(uses) < MOST_USES:
+        for mono, use in moves(nf, now, table):
+            taken = removed(nf, now, mono, use, table)
+            if taken is not None and rank(taken[1]) < rank(now):
+                uses.append(taken[0])
+                now = taken[1]
+                break
+        else:
+            break
+    return (written(nf, now, names(nf)), tuple(uses)) if uses else None
+
+
+def rank(poly: Poly) -> tuple[object, ...]:
+    return (*weight(poly), sorted(mono_key(m) for m in poly))
