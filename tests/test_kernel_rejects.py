@@ -976,3 +976,12 @@ def test_line_holds_no_mean_that_a_replacement_may_leave_without_a_value(name: s
         line = Line(cmp(">=", sub(term, term), ZERO), "combination")
         with pytest.raises(Rejected, match="may not exist"):
             check(Proof(cmp(">=", power(x, TWO), ZERO), lines=(line,)), context())
+
+
+@pytest.mark.parametrize("op", ["sum", "prod"])
+def test_filter_that_asks_for_a_number_changes_where_that_number_does(op: str) -> None:
+    """sum(2 for k in n if z[k] > 0) jumps where an entry is 0; the language has no such filter, a certificate may."""
+    chosen = over(op, TWO, K, where=cmp(">", z(K), ZERO))
+    claim = cmp("==", mul(ZERO, x), diff(chosen, z(J)))
+
+    assert refused_term(claim, Step("algebra", claim.args[1])).reason.startswith("the right side may be undefined")

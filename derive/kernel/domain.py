@@ -16,7 +16,7 @@ from derive.kernel.derivative import depends
 from derive.kernel.exponents import integral
 from derive.kernel.integrable import MEANS, integrable
 from derive.kernel.normal import Normal
-from derive.kernel.poly import CASES, constant
+from derive.kernel.poly import CASES, PIECEWISE, constant
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, nonempty, sign, split
 from derive.term import (
     FALSE,
@@ -210,7 +210,9 @@ def _binder(w: Walk, t: Term, scope: Scope) -> None:
     best = () if relation is None else (cmp(relation, body, t),)
     taken = (*scope.taken, FALSE) if t.op == "argmax" else (*scope.taken, *best)
     inner = scope.with_(letters=scope.letters + letters, guards=guards, taken=taken)
-    _visit(w, filter_, scope.with_(letters=scope.letters + letters))
+    outside = scope.with_(letters=scope.letters + letters)
+    _visit(w, filter_, outside)
+    _borders(w, filter_, outside)
     _visit(w, body, inner)
     if t.op in ("max", "min", "argmax"):
         if filter_ is not TRUE:
@@ -274,12 +276,10 @@ def _function(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
         w.need(cmp("!=", fn("cos", u), 0), scope)
     elif name in ("lgamma", "digamma", "trigamma"):
         w.need(cmp(">", u, 0), scope, False)
-    elif name in ("abs", "relu") and moves:
-        _crossing(w, u, kinked(scope))
     elif name == "sign" and moves:
         _crossing(w, u, scope, True)
-    elif name in ("max", "min") and moves:
-        _crossing(w, difference(cmp("==", *t.args)), kinked(scope))
+    elif name in PIECEWISE and moves:
+        _crossing(w, u if len(t.args) == 1 else difference(cmp("==", *t.args)), kinked(scope))
 
 
 def kinked(scope: Scope) -> Scope:
@@ -290,15 +290,15 @@ def kinked(scope: Scope) -> Scope:
     )
 
 
-def _crossing(w: Walk, u: Term, scope: Scope, jumps: bool = False) -> None:
+def _crossing(w: Walk, u: Term, scope: Scope, jumps: bool = False, sure: bool = True) -> None:
     """The boundary u = 0 of abs, relu, …: no point of the domain where u changes its sign there.
 
-    What `jumps`, a sign, is another number there if u only touches 0.
+    What `jumps`, a sign or a case, is another number there if u only touches 0.
     """
-    near = around(w.nf, scope)
+    near = around(w.nf, scope)  # what holds at the point only does not keep a formula from changing
     signs = sign(near, u) & sign(near, near.canonical(u))
     if signs & ZERO and (signs & NEG and signs & POS or (jumps and signs != ZERO)):
-        _edge(w, cmp("!=", u, 0), scope, u)
+        _edge(w, cmp("!=", u, 0), scope, u, sure=sure)
 
 
 def around(nf: Normal, scope: Scope) -> Normal:
@@ -318,28 +318,29 @@ def unmoved(nf: Normal, scope: Scope) -> Normal:
 
 def _switch(w: Walk, condition: Term, then: Term, other: Term, scope: Scope) -> None:
     """The boundary of a `where`, if the two formulas differ."""
-    near = around(w.nf, scope)  # what holds at the point only does not keep a formula from changing
-    gap = near.poly(then - other)
+    gap = around(w.nf, scope).poly(then - other)
     if not gap:
         return
     plain = not any(
         a.op in CASES | {"max", "argmax"} or _discrete(w.nf, a) for m in gap for b, _ in m for a in subterms(b)
     )
-    apart = not sign(w.nf, w.nf.term(gap)) & ZERO or lasting(w.nf, gap)
+    _borders(w, condition, scope, plain and (not sign(w.nf, w.nf.term(gap)) & ZERO or lasting(w.nf, gap)))
+
+
+def _borders(w: Walk, condition: Term, scope: Scope, sure: bool = False) -> None:
+    """That no part of a condition changes at the point; `sure`: the whole is another formula if it does."""
     for part, place in _compared(condition, scope):
-        if not w.nf.index_like(*part.args):
-            u = difference(part)
-            if any(depends(w.nf, u, name) for name in scope.moving):
-                signs = sign(near, near.canonical(u))
-                if signs & ZERO and signs != ZERO:
-                    simple = part is condition and plain and part.value not in ("==", "!=")
-                    _edge(w, cmp("!=", u, 0), place, u, sure=simple and apart)
+        u = difference(part)
+        if not w.nf.index_like(*part.args) and any(depends(w.nf, u, name) for name in scope.moving):
+            _crossing(w, u, place, True, sure and part is condition and part.value not in ("==", "!="))
 
 
 def _compared(condition: Term, scope: Scope) -> Iterator[tuple[Term, Scope]]:
     """The comparisons that a condition is made of, each for all letters that are bound around it."""
     if condition.op == "cmp":
         yield condition, scope
+    elif condition.op == "holds":
+        yield cmp("!=", condition.args[0], 0), scope
     elif condition.bound:
         letters = scope.opened(condition.bound)
         body, filter_ = (substitute(a, dict(zip(condition.bound, letters, strict=True))) for a in condition.args)
