@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from copy import copy
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from derive.kernel import cases as by_case
@@ -297,49 +298,9 @@ class Normal:
         return self.unfolded[term]
 
     def evaluate(self, term: Term) -> Poly:
-        op, args = term.op, term.args
-        if op == "num":
-            return {UNIT: small(term.value)} if term.value else {}
-        if op == "add":
-            total: Poly = {}
-            for a in args:
-                add_to(total, self.poly(a))
-            return total
-        if op == "neg":
-            return scaled(self.poly(args[0]), -1)
-        if op in ("mul", "div", "pow"):
-            return powers.factored(self, term)
-        if op == "def":
-            return self.poly(self.unfold(term))
-        if op == "var":
-            return self.atom(make("var", [self.subscript(a) for a in args], term.value))
-        if op in ("size", "const", "index"):
-            return self.atom(term)
-        if op == "argmax":
-            return self.atom(self.subscript(term))
-        if op == "delta":
-            return self.delta(*args)
-        if op == "where":
-            return by_case.branches(self, term)
-        if op == "fn":
-            return functions.function(self, term)
-        if op == "sum":
-            return self.quantified(term, sums.filtered_sum)
-        if op == "prod":
-            return self.quantified(term, sums.product_over)
-        if op in ("max", "min"):
-            return sums.extremum(self, term)
-        if op == "diff":
-            return derivative.normal(self, term)
-        if op == "at":
-            return self.poly(self.replaced(term))
-        if op in ("E", "Var", "Cov"):
-            return moments.normal(self.averaged(), term)
-        if op == "limit":
-            from derive.kernel import limits
-
-            return limits.normal(self, term)
-        raise Rejected(f"{op} has no value")
+        if term.op not in VALUES:
+            raise Rejected(f"{term.op} has no value")
+        return VALUES[term.op](self, term)
 
     def subscript(self, term: Term) -> Term:
         """A subscript in canonical form."""
@@ -454,3 +415,30 @@ class Normal:
     sided = by_case.sided
     is_bit = by_case.is_bit
     exp = functions.exp
+
+
+def _limit(nf: Normal, term: Term) -> Poly:
+    from derive.kernel import limits
+
+    return limits.normal(nf, term)
+
+
+VALUES: dict[str, Callable[[Normal, Term], Poly]] = {
+    "num": lambda nf, t: {UNIT: small(t.value)} if t.value else {},
+    "add": lambda nf, t: reduce(add_to, map(nf.poly, t.args), {}),
+    "neg": lambda nf, t: scaled(nf.poly(t.args[0]), -1),
+    **dict.fromkeys(("mul", "div", "pow"), powers.factored),
+    "def": lambda nf, t: nf.poly(nf.unfold(t)),
+    **dict.fromkeys(("size", "const", "index"), Normal.atom),
+    **dict.fromkeys(("var", "argmax"), lambda nf, t: nf.atom(nf.subscript(t))),
+    "delta": lambda nf, t: nf.delta(*t.args),
+    "where": by_case.branches,
+    "fn": functions.function,
+    "sum": lambda nf, t: nf.quantified(t, sums.filtered_sum),
+    "prod": lambda nf, t: nf.quantified(t, sums.product_over),
+    **dict.fromkeys(("max", "min"), sums.extremum),
+    "diff": derivative.normal,
+    "at": lambda nf, t: nf.poly(nf.replaced(t)),
+    **dict.fromkeys(("E", "Var", "Cov"), lambda nf, t: moments.normal(nf.averaged(), t)),
+    "limit": _limit,
+}

@@ -5,7 +5,9 @@ Judged on terms as written, since |x| + c or 1 + (x - y)**2 are plainly positive
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from derive.kernel.poly import key
@@ -55,7 +57,7 @@ def sign(nf: Normal, term: Term) -> int:
     found = nf.signs.get(term)
     if found is None:
         nf.signs[term] = ANY  # a term that is asked about while it is being judged: nothing known
-        found = _form(nf, term)
+        found = FORMS[term.op](nf, term) if term.op in FORMS else ANY
         if found & (found - 1) and term.op != "num":  # more than one sign left
             for fact in nf.facts.get(key(term)[0], ()):  # what is said of it outright, before anything asks again
                 found &= fact.signs if fact.term is term and not fact.guards else ANY
@@ -72,51 +74,24 @@ def sign(nf: Normal, term: Term) -> int:
     return found
 
 
-def _form(nf: Normal, term: Term) -> int:
-    op, args = term.op, term.args
-    if op == "num":
-        return sign_of(term.value)
-    if op in ("size", "const"):
-        return POS
-    if op in ("index", "delta", "argmax"):
-        return POS | ZERO
-    if op == "var":
-        return nf.kind_sign(term)
-    if op == "def":
-        return sign(nf, nf.unfold(term))
-    if op == "neg":
-        return FLIP[sign(nf, args[0])]
-    if op == "add":
-        result = ZERO
-        for a in args:
-            result = add_signs(result, sign(nf, a))
-        return result
-    if op == "mul":
-        result = POS
-        for a in args:
-            result = mul_signs(result, sign(nf, a))
-        return result
-    if op == "div":
-        return mul_signs(sign(nf, args[0]), sign(nf, args[1]))
-    if op == "pow":
-        return _power(nf, args[0], args[1])
-    if op == "fn":
-        return _function(nf, term)
-    if op == "where":
-        then, other = nf.under(args[0]), nf.under(negation(args[0]))
-        return (sign(then, args[1]) if then else 0) | (sign(other, args[2]) if other else 0) or ANY
-    if op in ("sum", "prod", "max", "min"):
-        return _binder(nf, term)
-    if op == "E":  # what is never 0 but takes both signs may have any mean
-        inner = sign(nf.averaged(), args[0])
-        return ANY if inner & NEG and inner & POS else inner
-    if op == "at":  # on the body as written, where it can be
-        plain = nf.opened(args[0])
-        if not any(t.op in NONLOCAL for t in subterms(plain)):
-            return sign(nf.anywhere(term.value), replace_variable(plain, term.value, term.bound, args[1]))
-    if op == "Var":
-        return POS | ZERO
-    return ANY
+def _where(nf: Normal, term: Term) -> int:
+    condition, then, other = term.args
+    yes, no = nf.under(condition), nf.under(negation(condition))
+    return (sign(yes, then) if yes else 0) | (sign(no, other) if no else 0) or ANY
+
+
+def _mean(nf: Normal, term: Term) -> int:
+    """The signs of E: what is never 0 but takes both signs may have any mean."""
+    inner = sign(nf.averaged(), term.args[0])
+    return ANY if inner & NEG and inner & POS else inner
+
+
+def _replaced(nf: Normal, term: Term) -> int:
+    """The signs of `at`: those of the body as written, where entries can be replaced in it."""
+    plain = nf.opened(term.args[0])
+    if any(t.op in NONLOCAL for t in subterms(plain)):
+        return ANY
+    return sign(nf.anywhere(term.value), replace_variable(plain, term.value, term.bound, term.args[1]))
 
 
 def _binder(nf: Normal, term: Term) -> int:
@@ -166,9 +141,10 @@ def nonempty(nf: Normal, letters: tuple[Term, ...], filter_: Term) -> bool:
     return len(letters) == len(others) == len(places) == 1 and all(p.value in ("<=", ">=", "==") for p in parts)
 
 
-def _power(nf: Normal, base: Term, exponent: Term) -> int:
+def _power(nf: Normal, term: Term) -> int:
     from derive.kernel import exponents
 
+    base, exponent = term.args
     signs = sign(nf, base)
     if signs == POS:
         return POS
@@ -184,24 +160,41 @@ def _power(nf: Normal, base: Term, exponent: Term) -> int:
     return signs
 
 
+# The signs of a function by those of its argument.
+FUNCTIONS: dict[str, Callable[[int], int]] = {
+    **dict.fromkeys(ODD, lambda signs: signs),
+    **dict.fromkeys(("sqrt", "relu"), lambda signs: signs & POS | (ZERO if signs & (ZERO | NEG) else 0)),
+    "abs": lambda signs: (POS if signs & (NEG | POS) else 0) | signs & ZERO,
+    "trigamma": lambda signs: POS if signs == POS else POS | ZERO,  # 0 at its poles
+}
+
+
 def _function(nf: Normal, term: Term) -> int:
-    name, args = term.value, term.args
+    name, u = term.value, term.args[0]
     if name in POSITIVE:
         return POS
-    signs = sign(nf, args[0])
-    if name in ODD:
-        return signs
-    if name == "trigamma":
-        return POS if signs == POS else POS | ZERO  # 0 at its poles
-    if name == "abs":
-        return (POS if signs & (NEG | POS) else 0) | (signs & ZERO)
-    if name == "sqrt":
-        return (POS if signs & POS else 0) | (ZERO if signs & (ZERO | NEG) else 0)
-    if name == "relu":
-        return (signs & POS) | (ZERO if signs & (ZERO | NEG) else 0)
-    if name == "log" and signs == POS:
-        return sign(nf, nf.canonical(args[0] - 1))
-    return ANY
+    if name == "log" and sign(nf, u) == POS:
+        return sign(nf, nf.canonical(u - 1))
+    return FUNCTIONS[name](sign(nf, u)) if name in FUNCTIONS else ANY
+
+
+# The signs of a term by its form; of what stands in no row nothing is known.
+FORMS: dict[str, Callable[[Normal, Term], int]] = {
+    "num": lambda nf, t: sign_of(t.value),
+    **dict.fromkeys(("size", "const"), lambda nf, t: POS),
+    **dict.fromkeys(("index", "delta", "argmax", "Var"), lambda nf, t: POS | ZERO),
+    "var": lambda nf, t: nf.kind_sign(t),  # type: ignore[has-type]  # a method that is defined beside
+    "def": lambda nf, t: sign(nf, nf.unfold(t)),
+    "neg": lambda nf, t: FLIP[sign(nf, t.args[0])],
+    "add": lambda nf, t: reduce(add_signs, [sign(nf, a) for a in t.args]),
+    **dict.fromkeys(("mul", "div"), lambda nf, t: reduce(mul_signs, [sign(nf, a) for a in t.args])),
+    "pow": _power,
+    "fn": _function,
+    "where": _where,
+    **dict.fromkeys(("sum", "prod", "max", "min"), _binder),
+    "E": _mean,
+    "at": _replaced,
+}
 
 
 # -- facts: what the hypotheses, the left side and the guards on the way down say -------------------------------------
