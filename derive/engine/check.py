@@ -46,9 +46,11 @@ def check_theorems(
 ) -> TheoryResult:
     """Check these theorems (all of them for None), with the earlier and imported ones that they lean on."""
     results: list[TheoremResult] = []
-    imports = tuple(imported(theory, timeout))
-    names = {name for item in theory.imports for name in item.names}
-    verdicts = {t.theorem.name: t.verdict for source in imports for t in source.theorems if t.theorem.name in names}
+    found = list(imported(theory, timeout))
+    # Only what is imported by name: what that leans on may be called like a theorem of another theory.
+    verdicts = {
+        t.theorem.name: t.verdict for names, source in found for t in source.theorems if t.theorem.name in names
+    }
     for theorem in theory.theorems:
         if wanted is None or theorem.name in wanted or any(needed(theory, theorem.name, name) for name in wanted):
             if progress is not None:
@@ -56,7 +58,7 @@ def check_theorems(
             result = check_theorem(theory, theorem, verdicts, timeout)
             verdicts[theorem.name] = result.verdict
             results.append(result)
-    return TheoryResult(theory, tuple(results), imports)
+    return TheoryResult(theory, tuple(results), tuple(source for _, source in found))
 
 
 def needed(theory: Theory, name: str, only: str) -> bool:
@@ -68,12 +70,12 @@ def needed(theory: Theory, name: str, only: str) -> bool:
     return name in wanted or any(needed(theory, name, other) for other in wanted if other != only)
 
 
-def imported(theory: Theory, timeout: float) -> Iterator[TheoryResult]:
-    """The theorems that were imported by name, proved again, and those that they lean on."""
+def imported(theory: Theory, timeout: float) -> Iterator[tuple[set[str], TheoryResult]]:
+    """The theorems that were imported by name, proved again with those that they lean on."""
     for item in theory.imports:
         wanted = {t.name for t in item.theory.theorems} & set(item.names)
         if wanted:
-            yield check_theorems(item.theory, timeout, wanted)
+            yield wanted, check_theorems(item.theory, timeout, wanted)
 
 
 def lemma_sources(theory: Theory) -> dict[str, tuple[Theory, Theorem]]:
@@ -85,23 +87,28 @@ def lemma_sources(theory: Theory) -> dict[str, tuple[Theory, Theorem]]:
     return found
 
 
-def lemmas_of(theory: Theory, theorem: Theorem, user: Theory) -> list[Lemma]:
-    """The theorem's claims as lemmas for the user's theory, with all that they rest on, own definitions unfolded."""
-    rests_on = theorem.hypotheses + tuple(h for h in theory.hypotheses if h not in user.hypotheses)
-    nf = Normal(theory.context(theorem))
+def lemmas_of(theory: Theory, theorem: Theorem) -> list[Lemma]:
+    """The theorem's claims as lemmas, with all its hypotheses: which of them the user shares is for the kernel to see.
+
+    The theorem's own definitions are unfolded in both, since another theorem may have others of the same names.
+    """
+    context = theory.context(theorem)
+    nf = Normal(context)
     local = {d.name for d in theorem.definitions}
 
     def unfold(t: Term) -> Term | None:
         return nf.unfold(t) if t.op == "def" and t.value in local else None
 
-    found = []
-    for number, claim in enumerate(theorem.claims, 1):
-        condition = claim.condition
-        while condition.names & local:
-            condition = transform(condition, unfold)
-        letters = theory.context(theorem).letters
-        found.append(Lemma(theorem.name, condition, rests_on, theorem.declarations, theorem.name, number, letters))
-    return found
+    def unfolded(term: Term) -> Term:
+        while term.names & local:
+            term = transform(term, unfold)
+        return term
+
+    rests_on = tuple(unfolded(h) for h in context.hypotheses)
+    return [
+        Lemma(theorem.name, unfolded(c.condition), rests_on, theorem.declarations, theorem.name, k, context.letters)
+        for k, c in enumerate(theorem.claims, 1)
+    ]
 
 
 def check_theorem(theory: Theory, theorem: Theorem, verdicts: dict[str, str], timeout: float) -> TheoremResult:
@@ -110,11 +117,11 @@ def check_theorem(theory: Theory, theorem: Theorem, verdicts: dict[str, str], ti
     own: list[Lemma] = []
     sources = lemma_sources(theory)
     for number, claim in enumerate(theorem.claims, 1):
-        named = [lemma for name in claim.by if name in sources for lemma in lemmas_of(*sources[name], theory)]
+        named = [lemma for name in claim.by if name in sources for lemma in lemmas_of(*sources[name])]
         context = theory.context(theorem, (*own, *named))
         result = check_claim(claim, context, timeout)
         if result.account is not None:
-            weak = [n for n in claim.by if n in result.account.lemmas and verdicts.get(n, "proved") != "proved"]
+            weak = [n for n in claim.by if n in result.account.lemmas and verdicts.get(n) != "proved"]
             if weak:  # without them it may be proved all the same, or refuted
                 strong = tuple(lemma for lemma in context.lemmas if lemma.name not in weak)
                 result = check_claim(claim, replace(context, lemmas=strong), timeout)

@@ -11,8 +11,8 @@ from derive.engine.hints import missing_hypothesis
 from derive.engine.hypotheses import Equation, close_gap, close_multiple
 from derive.engine.rewriting import rewritten
 from derive.engine.squares import rooted
-from derive.kernel.check import Ground, Undefined, check
-from derive.kernel.context import Context
+from derive.kernel.check import Ground, Undefined, check, pure_index, shared
+from derive.kernel.context import Context, Lemma
 from derive.kernel.order import established
 from derive.kernel.poly import Poly, add_to, mono_key
 from derive.kernel.proof import Account, Line, Proof, Rejected, Step, Use
@@ -177,6 +177,11 @@ def known_sum(ground: Ground, lemmas: bool) -> tuple[Use, ...] | None:
     return found if found is not None else close_multiple(nf, gap, known)
 
 
+def ours(ground: Ground, hypothesis: Term, lemma: Lemma) -> bool:
+    """Whether a hypothesis of the lemma is the claim's too; those that restrict letters are not tried."""
+    return shared(ground.plain, hypothesis, lemma, ground.context) and not pure_index(hypothesis, ground.context)
+
+
 def equations(ground: Ground, lemmas: bool) -> list[Equation]:
     """The hypotheses and lemmas that are equations."""
     found = []
@@ -184,12 +189,8 @@ def equations(ground: Ground, lemmas: bool) -> list[Equation]:
     for number, (left, right) in ground.equations.items():
         found.append(Equation("hypothesis", number, left, right, (left.letters | right.letters) - fixed))
     for number, lemma in enumerate(ground.context.lemmas if lemmas else ()):
-        if (
-            lemma.condition.op == "cmp"
-            and lemma.condition.value == "=="
-            and not lemma.hypotheses
-            and not lemma.variables
-        ):
+        equation = lemma.condition.op == "cmp" and lemma.condition.value == "==" and not lemma.variables
+        if equation and all(ours(ground, h, lemma) for h in lemma.hypotheses):
             left, right = lemma.condition.args
             found.append(Equation("lemma", number, left, right, (left.letters | right.letters) - fixed))
     return found
