@@ -251,8 +251,8 @@ class Prover:
             while h.op == "all":
                 h = h.args[0]
             return self.hypothesis(use.number, mapping), substitute(h, mapping)
-        if use.kind == "telescoping":
-            raise NotExported("a sum that telescopes")
+        if use.kind in ("telescoping", "symmetry"):
+            raise NotExported("a sum that telescopes" if use.kind == "telescoping" else "a symmetry of the law")
         return self.lemma(use.number, mapping)
 
     def null(self, equation: Equation, use: Use) -> tuple[Term, str]:

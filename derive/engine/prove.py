@@ -11,6 +11,7 @@ from derive.engine.hints import missing_hypothesis
 from derive.engine.hypotheses import Equation, close_gap, close_multiple
 from derive.engine.rewriting import rewritten
 from derive.engine.squares import rooted
+from derive.engine.symmetry import by_symmetry
 from derive.kernel.check import Ground, Undefined, check, pure_index, shared
 from derive.kernel.context import Context, Lemma
 from derive.kernel.order import established
@@ -63,7 +64,7 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
         found = replayed(ground, replace(shown, lines=lines), Effort(ground.tick, MANY))
         if found is not None:
             return found
-    ways = (rooted, put_in) if plain is None else ()
+    ways = (rooted, put_in, by_symmetry) if plain is None else ()
     for way in ways:
         other = way(ground, claim)
         found = replayed(ground, replace(other, lines=lines), Effort(ground.tick, MANY)) if other is not None else None

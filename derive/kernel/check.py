@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from derive.kernel import domain, moments, order
+from derive.kernel import domain, moments, order, symmetry
 from derive.kernel.context import Context, Lemma
 from derive.kernel.derivative import depends
 from derive.kernel.domain import Need
@@ -323,7 +323,7 @@ def check_step(ground: Ground, before: Term, step: Step, account: Account) -> li
 # Steps that are no rows are identities of normal forms; the names tell a reader what they come to.
 PROCEDURES = tuple(
     "algebra field_identity sum_normal_form limit_by_expansion laws_of_means replacement definition rename moment "
-    "variable_rule kronecker_sifting square_of_a_sum case_distinction hypothesis lemma telescoping".split()
+    "variable_rule kronecker_sifting square_of_a_sum case_distinction hypothesis lemma telescoping symmetry".split()
 )
 
 
@@ -424,6 +424,8 @@ def instance(ground: Ground, account: Account, use: Use) -> tuple[Term, Term]:
         return substitute(sides[0], mapping), substitute(sides[1], mapping)
     if use.kind == "telescoping":
         return telescoped(ground, use)
+    if use.kind == "symmetry":
+        return symmetry.equation(ground.plain, ground.context, use)
     condition = lemma_at(ground, account, use, ground.full)
     if condition.value != "==":
         raise Rejected("the lemma is not an equation")

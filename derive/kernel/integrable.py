@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from derive.kernel import moments
-from derive.kernel.poly import Mono, Poly
-from derive.kernel.signs import NEG, POS
-from derive.term import Term, make, subterms, var
+from derive.kernel import moments, sums
+from derive.kernel.poly import CASES, Exponent, Mono, Poly, key
+from derive.kernel.signs import NEG, POS, sign
+from derive.term import TRUE, Term, make, substitute, subterms, var
 
 if TYPE_CHECKING:
     from derive.kernel.domain import Need
     from derive.kernel.normal import Normal
 
 MEANS = frozenset({"E", "Var", "Cov"})
+FINITE = frozenset({"sin", "cos", "erf", "atan"})  # functions between two numbers
 BOUNDED = frozenset({"bernoulli", "rademacher"})  # laws under which every function of finitely many entries has a mean
 
 
@@ -35,12 +37,73 @@ def integrable(nf: Normal, term: Term, known: Iterable[Need]) -> bool:
         if moments.family(nf, name) == "random" and degree > max(2, have.get(name, 0), have.get(who, 0)):
             return False
     for group in opaque - others:
-        bounded = all(moments.family(nf, name) in BOUNDED for name in moments.random_names(nf, group))
+        families = {moments.family(nf, name) for name in moments.random_names(nf, group)}
+        power = growth(nf, group)
+        bounded = families <= BOUNDED or (power is not None and (power <= 2 or "random" not in families))
         seen: list[Poly] = []
         moments.expectation(nf.averaged(), nf.averaged().poly(group), seen)
         if not bounded and any(t.op in MEANS for mean in seen for t in subterms(nf.term(mean))):
             return False
     return True
+
+
+def growth(nf: Normal, term: Term) -> Exponent | None:
+    """A power p with |term| <= C (1 + |x|^p) for the largest random entry x; None where none is found."""
+    powers = [_growth(nf, mono) for mono in nf.poly(term)]
+    return None if None in powers else max((p for p in powers if p is not None), default=0)
+
+
+def _growth(nf: Normal, mono: Mono) -> Exponent | None:
+    """The same for a monomial: what stands below holds parts of what stands above, or is at least a constant."""
+    random = {a: e for a, e in mono if moments.random_names(nf, a)}
+    above = {a: e for a, e in random.items() if e > 0 or (a.op == "fn" and a.value == "exp")}
+    if not all(_below(nf, a, e, above) for a, e in random.items() if a not in above):
+        return None
+    powers = [_power(nf, a, e) for a, e in above.items() if e]
+    return None if None in powers else sum(p for p in powers if p is not None)
+
+
+def _below(nf: Normal, atom: Term, exponent: Exponent, above: dict[Term, Exponent]) -> bool:
+    """Whether the atom to a negative power is bounded, with what it takes away of the factors above.
+
+    A sum of what is never negative is at least each of its addends, so that sqrt(addend / sum) is at most 1.
+    """
+    if atom.op == "add":
+        parts = [(m, nf.mono_sign(m, c)) for m, c in nf.poly(atom).items()]
+        fixed = any(s == POS and not moments.random_names(nf, nf.term({m: 1})) for m, s in parts)
+        return fixed and not any(s & NEG for _, s in parts)
+    if atom.op != "sum" or len(atom.bound) != 1 or (-2 * exponent) % 1:
+        return False
+    (k,), body, filter_ = sums.opened(nf, atom)
+    if filter_ is not TRUE or sign(nf, body) & NEG:
+        return False
+    places = sorted({c for a in above for c in a.letters if c.value[1] == k.value[1]}, key=key)
+    for _ in range(int(-2 * exponent)):
+        halves = (_half(nf, nf.poly(substitute(body, {k: c}))) for c in places)
+        whole = (h for h in halves if h and all(above.get(a) and 0 < e / above[a] <= 1 for a, e in h.items()))
+        found = next(whole, None)
+        if found is None:
+            return False
+        above.update({a: above[a] - e for a, e in found.items()})
+    return True
+
+
+def _half(nf: Normal, poly: Poly) -> dict[Term, Fraction]:
+    """The random factors of the square root of a product, if the others are not 0."""
+    factors = next(iter(poly)) if len(poly) == 1 else frozenset()
+    random = {a: Fraction(e) / 2 for a, e in factors if moments.random_names(nf, a)}
+    return random if all(a in random or nf.certain(a) for a, _ in factors) else {}
+
+
+def _power(nf: Normal, atom: Term, exponent: Exponent) -> Exponent | None:
+    """The power for a factor above."""
+    if atom.op in (*CASES, "argmax") or (atom.op == "fn" and atom.value in FINITE):
+        return 0
+    if atom.op == "fn" and atom.value == "exp":
+        return None if sign(nf, atom.args[0]) & (POS if exponent > 0 else NEG) else 0
+    inside = sums.opened(nf, atom)[1] if atom.op in ("sum", "max", "min") else atom
+    power = 1 if atom.op == "var" else growth(nf, inside) if inside is not atom or atom.op == "add" else None
+    return None if power is None else power * exponent
 
 
 Profile = tuple[dict[str | Term, int], set[Term]]

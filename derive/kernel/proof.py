@@ -13,12 +13,12 @@ from derive.term import Rejected as Rejected
 class Use:
     """An equation `left == right` that is known, put to use.
 
-    It is instance `letters` of hypothesis or lemma `number`, or the sum of the increments of `value`, a function of the
-    one letter in `letters`, up to the end that is named with it. In an algebra step it stands for the term
-    sum(multiplier * (left - right) for over), which is 0.
+    It is instance `letters` of hypothesis or lemma `number`; or the sum of the increments of `value`, a function of the
+    one letter in `letters`, up to the end that is named with it; or what a symmetry says of the mean of `value`. In an
+    algebra step it stands for the term sum(multiplier * (left - right) for over), which is 0.
     """
 
-    kind: str  # "hypothesis", "lemma" or "telescoping"
+    kind: str  # "hypothesis", "lemma", "telescoping" or "symmetry"
     number: int
     letters: tuple[tuple[Term, Term], ...] = ()
     multiplier: Term | None = None

@@ -27,6 +27,8 @@ from derive.report.notation import Notation, names_in, notation
 from derive.report.numbers import Again, Evidence
 from derive.term import Term, defined, subterm, var
 
+SPOKEN = {"telescoping", "symmetry"}  # uses of which the rule's own name says enough
+
 
 @dataclass(frozen=True)
 class StepView:
@@ -346,7 +348,7 @@ def _steps(
             place=place if step.path and not (folded is place and place.op == "def" and not place.args) else None,
             after=step.after,
             conditions=telling(met),
-            rests_on=tuple(dict.fromkeys(told_use(use, context) for use in step.uses if step.rule != "telescoping")),
+            rests_on=tuple(dict.fromkeys(told_use(use, context) for use in step.uses if use.kind not in SPOKEN)),
         )
         before = step.after
 

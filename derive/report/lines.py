@@ -107,6 +107,8 @@ def told_use(use: Use, context: Context) -> str:
         return f"hypothesis {use.number + 1}"
     if use.kind == "telescoping":
         return "a sum that telescopes"
+    if use.kind == "symmetry":
+        return "a symmetry of the law"
     if 0 <= use.number < len(context.lemmas):
         name = context.lemmas[use.number].name
         return f"theorem {name}" if name.isidentifier() else name
