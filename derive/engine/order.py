@@ -23,7 +23,24 @@ from derive.kernel.order import Board
 from derive.kernel.poly import Exponent, Mono, Poly, add_to, key, mono_key, scaled
 from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected, Use
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, difference, sign, split
-from derive.term import MINUS_ONE, ONE, TRUE, Term, both, cmp, index, mul, neg, num, power, sub, substitute
+from derive.term import (
+    MINUS_ONE,
+    ONE,
+    TRUE,
+    TWO,
+    Term,
+    add,
+    both,
+    cmp,
+    index,
+    mul,
+    neg,
+    num,
+    power,
+    sub,
+    substitute,
+    subterms,
+)
 from derive.term import ZERO as NOUGHT
 
 MAX_DEPTH = 6
@@ -43,9 +60,12 @@ def find(ground: Ground, claim: Term) -> Proof:
 
 def premises(ground: Ground, gap: Term | None) -> tuple[Line, ...]:
     """Lines that an equation may lean on: what the right side needs to be defined, and the signs that cases in `gap`,
-    which is what is left of left - right, ask for."""
+    which is what is left of left - right, ask for; or that it is neither above 0 nor below."""
     search = Search(ground)
-    return search.result([*search.obligations(), *(search.asked(gap) if gap is not None else ())])
+    found = search.obligations()
+    if gap is not None:
+        found += search.squeezed(gap) or search.asked(gap)
+    return search.result(found)
 
 
 def switches(gap: Poly) -> Iterator[Term]:
@@ -218,6 +238,18 @@ class Search:
                 found.append(number)
         return found
 
+    def squeezed(self, gap: Term) -> list[int]:
+        """Lines that the gap is at least 0 and at most 0, where something is known or attained that may say so."""
+        if not self.nf.raw_facts and not any(t.op == "argmax" for t in subterms(gap)):
+            return []
+        found = []
+        for side in (gap, neg(gap)):
+            number = self.prove(side, False, Scope())
+            if number is None:
+                return []
+            found.append(number)
+        return found
+
     def cite(self, number: int, scope: Scope) -> Cite:
         """The line at the scope's own letters."""
         return Cite(number, tuple((k, k) for k in scope.letters))
@@ -279,6 +311,8 @@ class Search:
                 self.cited_lemma(number, lemma)
             for k in self.known():
                 self.cleared(k)
+                self.loosened(k)
+                self.squared(k)
             bounds.from_claim(self)
 
     def cleared(self, known: Known) -> None:
@@ -296,6 +330,32 @@ class Search:
                 relation = {ZERO: "=="}.get(known.fact.signs, ">=" if known.fact.signs & ZERO else ">")
                 condition = cmp(relation, left, NOUGHT)
                 self.suggest(Line(condition, "combination", (), (part,), (), tuple(mapping.values()), both(*guards)))
+
+    def loosened(self, known: Known) -> None:
+        """What is known where letters differ, as far as it holds where they do not: z[k] < z[t] for k != t gives <=."""
+        if known.number < 0 and any(g.op == "cmp" and g.value == "!=" for g in known.fact.guards):
+            mapping = {k: self.letter(k.value[1]) for k in known.letters}
+            term = substitute(known.fact.term, mapping)
+            term = neg(term) if known.fact.signs & NEG else term
+            self.suggest(self.line(cmp(">=", term, NOUGHT), Scope(tuple(mapping.values())), (Part(term),)))
+
+    def squared(self, known: Known) -> None:
+        """c**2 >= u**2 where |u| <= c is known: normal forms know no absolute value in a square."""
+        mapping = {k: self.letter(k.value[1]) for k in known.letters}
+        term = substitute(known.fact.term, mapping)
+        addends = addends_of(self.nf, neg(term) if known.fact.signs & NEG else term)
+        sizes = [a for a in addends if a.op == "neg" and a.args[0].op == "fn" and a.args[0].value == "abs"]
+        if len(sizes) != 1 or not known.fact.signs & (NEG | POS):
+            return
+        top, size = add(*(a for a in addends if a is not sizes[0])), sizes[0].args[0]
+        letters, guard = tuple(mapping.values()), substitute(both(*known.fact.guards), mapping)
+        number = self.compare(sub(top, size), False, letters, guard)
+        if number is not None:
+            condition, cites = (
+                cmp(">=", power(top, TWO), power(size, TWO)),
+                (Cite(number, bounds.at(letters)), None, None),
+            )
+            self.suggest(Line(condition, "power_increasing", (top, size, TWO), (), cites, letters, guard))
 
     def cited_lemma(self, number: int, lemma: Lemma) -> None:
         condition = lemma.condition
@@ -317,6 +377,7 @@ def product(*terms: Term) -> Term:
 
 def bared(here: Normal, poly: Poly, strict: bool) -> tuple[Term, Term, Poly]:
     """(scale, factor, rest) with scale * poly == factor * rest: scale positive, factor not negative (1 if strict)."""
+    turned: list[Term] = []
     scale: dict[Term, Exponent] = {}
     for _ in range(3):
         bottoms: dict[Term, Exponent] = {}
@@ -339,12 +400,15 @@ def bared(here: Normal, poly: Poly, strict: bool) -> tuple[Term, Term, Poly]:
         signs = sign(here, a)
         if signs == POS:
             scale[a] = scale.get(a, 0) - e
+        elif signs == NEG and isinstance(e, int):
+            turned.append(power(neg(a), num(-e)))
+            rest = scaled(rest, -1) if e % 2 else rest
         elif not signs & NEG and not strict:
             factor.append(power(a, num(e)) if e != 1 else a)
         else:
             rest = here.mul(rest, {frozenset({(a, e)}): 1})
     terms = [a if e == 1 else power(a, num(e)) for a, e in sorted(scale.items(), key=lambda p: key(p[0])) if e]  # type: ignore[arg-type]
-    return mul(*terms), mul(*factor), rest
+    return mul(*terms, *turned), mul(*factor), rest
 
 
 __all__ = ["NOUGHT", "Search", "cmp", "find", "neg", "premises"]

@@ -17,6 +17,7 @@ from derive.kernel.context import Context, Lemma
 from derive.kernel.order import established
 from derive.kernel.poly import Poly, add_to, mono_key
 from derive.kernel.proof import Account, Line, Proof, Rejected, Step, Use
+from derive.kernel.signs import ZERO, sign
 from derive.term import Term
 
 
@@ -175,7 +176,8 @@ def known_sum(ground: Ground, lemmas: bool) -> tuple[Use, ...] | None:
         return found
     known = equations(ground, lemmas)
     found = close_gap(nf, gap, known)
-    return found if found is not None else close_multiple(nf, gap, known)
+    found = found if found is not None else close_multiple(nf, gap, known)
+    return () if found is None and sign(nf, nf.term(gap)) == ZERO else found
 
 
 def ours(ground: Ground, hypothesis: Term, lemma: Lemma) -> bool:

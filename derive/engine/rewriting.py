@@ -79,22 +79,27 @@ def arguments(term: Term, path: Path = ()) -> Iterator[Path]:
         return
     for p, a in enumerate(term.args):
         yield from arguments(a, (*path, p))
-        if term.op in ("fn", "pow") or (term.op == "div" and p == 1) or (term.op in ("prod", "max", "min") and p == 0):
+        first = term.op in ("prod", "max", "min") or (term.op == "pow" and not multiplied_out(term))
+        if term.op == "fn" or (term.op in ("div", "pow") and p == 1) or (first and p == 0):
             yield (*path, p)
+
+
+def multiplied_out(power: Term) -> bool:
+    """Whether the power is a product of its base."""
+    exponent = power.args[1]
+    return exponent.op == "num" and exponent.value > 0 and exponent.value.denominator == 1
 
 
 def least(nf: Normal, term: Term, table: Sequence[Prepared]) -> tuple[Term, tuple[Use, ...]] | None:
     """The term in its least form with the equations used; None where they make it no less."""
     now, uses = dict(nf.poly(term)), []
     while len(uses) < MOST_USES:
-        for mono, use in moves(nf, now, table):
-            taken = removed(nf, now, mono, use, table)
-            if taken is not None and rank(taken[1]) < rank(now):
-                uses.append(taken[0])
-                now = taken[1]
-                break
-        else:
+        forms = (removed(nf, now, mono, use, table) for mono, use in moves(nf, now, table))
+        best = min((f for f in forms if f is not None), key=lambda f: rank(f[1]), default=None)
+        if best is None or not rank(best[1]) < rank(now):
             break
+        uses.append(best[0])
+        now = best[1]
     return (written(nf, now, names(nf)), tuple(uses)) if uses else None
 
 

@@ -18,7 +18,7 @@ from derive.kernel.normal import Normal
 from derive.kernel.poly import Poly, add_to
 from derive.kernel.proof import Account, Condition, Proof, Rejected, Step, Use
 from derive.kernel.rules import RULES, instantiate, match
-from derive.kernel.signs import RELATION, Fact, difference, split
+from derive.kernel.signs import RELATION, ZERO, Fact, difference, sign, split
 from derive.kernel.wellformed import laws_complete, subscript_axis, well_formed
 from derive.term import (
     CONDITIONS,
@@ -315,7 +315,8 @@ def check_step(ground: Ground, before: Term, step: Step, account: Account) -> li
     if step.uses and local:
         raise Rejected("a hypothesis holds at the point, not under a derivative, limit or mean")
     gap = add_to(dict(here.poly(old)), here.poly(new), -1)
-    if not here.is_zero(add_to(gap, add_uses(ground, account, step.uses, here), 1 if step.reverse else -1)):
+    add_to(gap, add_uses(ground, account, step.uses, here), 1 if step.reverse else -1)
+    if not here.is_zero(gap) and (step.uses or sign(here, here.term(gap)) != ZERO):
         raise Rejected("the two normal forms differ")
     return []
 
