@@ -10,6 +10,7 @@ from derive.engine.check import check_theory, lemmas_of
 from derive.kernel.check import check
 from derive.kernel.proof import Line, Proof, Rejected, Use
 from derive.language import load, loads
+from derive.language.printer import to_text
 
 HEAD = "n: axis\nx: real\nz: real[n]\nt: index[n][n]\n"
 
@@ -68,3 +69,26 @@ def test_imported_theorem_is_not_proved_by_one_of_its_name_elsewhere(tmp_path: P
         (tmp_path / f"{name}.derive").write_text(text, encoding="utf-8")
 
     assert check_theory(load(tmp_path / "user.derive"), timeout=10)["claim"].verdict == "refuted"
+
+
+# -- hypotheses that are named ----------------------------------------------------------------------------------------
+
+
+def used(text: str) -> list[str]:
+    """The hypotheses of the last claim that its proof is said to use, in the formula language."""
+    claim = check_theory(loads(text), timeout=10).theorems[-1].claims[-1]
+    assert claim.verdict == "proved"
+    return [to_text(h) for h in claim.hypotheses]
+
+
+def test_one_of_two_hypotheses_that_are_enough_is_named() -> None:
+    """Without either the proof holds, and without both it does not."""
+    assert used("x: real\ndef claim():\n    assume(x >= 1)\n    assume(x >= 2)\n    assert abs(x) == x\n") == ["x >= 2"]
+
+
+def test_what_makes_a_law_one_is_named_wherever_the_law_is_met() -> None:
+    law = "p: real\nv: real\nq: bernoulli(p)\nr: random(mean=0, variance=v)\n"
+
+    assert used(f"{law}def claim():\n    assert Var(q) == p*(1 - p)\n") == ["0 <= p <= 1"]
+    assert used(f"{law}def claim():\n    assert Var(r) >= 0\n") == ["v >= 0"]
+    assert used(f"{law}def claim():\n    assert p + p == 2*p\n") == []

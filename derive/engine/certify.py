@@ -72,7 +72,7 @@ def claim_data(claim: ClaimResult, context: Context) -> dict[str, Any]:
         "statement": claim.claim.statement,
         "line": claim.claim.line,
         "claim": encode(claim.claim.condition),
-        "context": _context(context, [claim.claim.condition, *(_terms(claim.proof) if claim.proof else ())]),
+        "context": _context(context, [claim.claim.condition, *(terms_of(claim.proof) if claim.proof else ())]),
     }
     if claim.proof is None or claim.account is None:
         data |= {"kind": "example"}
@@ -81,7 +81,7 @@ def claim_data(claim: ClaimResult, context: Context) -> dict[str, Any]:
     return data | {"digest": digest(data)}
 
 
-def _terms(proof: Proof) -> list[Term]:
+def terms_of(proof: Proof) -> list[Term]:
     """The terms that the proof speaks of."""
     uses = [u for part in (*proof.steps, *proof.lines) for u in part.uses]  # type: ignore[attr-defined]
     values = [v for m in proof.lines for v in (m.condition, m.where, *m.values)]

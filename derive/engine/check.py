@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from derive.engine.certify import terms_of
 from derive.engine.prove import Attempt, prove
 from derive.engine.reasons import explained
 from derive.engine.verdict import ClaimResult, TheoremResult, TheoryResult
@@ -15,6 +16,7 @@ from derive.kernel.check import pure_index
 from derive.kernel.context import Context, Lemma
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Proof, Rejected
+from derive.language.declarations import law_condition
 from derive.language.theory import Claim, Theorem, Theory
 from derive.term import TRUE, Term, subterms, transform
 from derive.term import ZERO as NOUGHT
@@ -133,9 +135,8 @@ def check_theorem(theory: Theory, theorem: Theorem, verdicts: dict[str, str], ti
         claims.append(result)
         if result.verdict == "proved":
             restrictions = tuple(h for h in context.hypotheses if pure_index(h, context))
-            own.append(
-                Lemma(f"claim {number}", claim.condition, restrictions, (), theorem.name, number, context.letters)
-            )
+            rests_on = (*result.hypotheses, *(h for h in restrictions if h not in result.hypotheses))
+            own.append(Lemma(f"claim {number}", claim.condition, rests_on, (), theorem.name, number, context.letters))
     used = {h for c in claims for h in c.hypotheses}
     every = all(c.verdict == "proved" for c in claims)
     unused = tuple(h for h in theorem.hypotheses if h not in used) if every else ()
@@ -180,18 +181,22 @@ def _judge(claim: Claim, context: Context, deadline: float) -> ClaimResult:
 
 
 def needed_hypotheses(proof: Proof, account: Account, context: Context) -> tuple[Term, ...]:
-    """The hypotheses without which the kernel refuses the proof."""
-    found = []
+    """Hypotheses that are enough for the kernel, each of them needed where the others are all there is.
+
+    The kernel takes for granted that laws are laws: what their parameters must satisfy is needed wherever one is met.
+    """
+    needed = list(context.hypotheses)
+    names = {name for t in (proof.claim, *terms_of(proof)) for name in context.reached(t.names)}
+    laws = [law_condition(d.law) for d in context.declarations.values() if d.law is not None and d.name in names]
     for number, hypothesis in enumerate(context.hypotheses):
-        without = [*context.hypotheses[:number], TRUE, *context.hypotheses[number + 1 :]]
+        without = (*needed[:number], TRUE, *needed[number + 1 :])
         try:
-            if number not in account.hypotheses:
-                kernel_check(proof, replace(context, hypotheses=tuple(without)))
-                continue
+            if number not in account.hypotheses and hypothesis not in laws:
+                kernel_check(proof, replace(context, hypotheses=without))
+                needed[number] = TRUE
         except Rejected:
-            pass
-        found.append(hypothesis)
-    return tuple(found)
+            continue
+    return tuple(h for h in needed if h is not TRUE)
 
 
 def is_example(condition: Term, context: Context) -> bool:

@@ -129,7 +129,7 @@ def _declare_random(
         name, "random", tuple(k.value[1] for k in letters), None, law, letters, getattr(node, "lineno", 0)
     )
     scope.random[name] = True
-    return _implied(scope, family, parameters, given)
+    return _implied(scope, law, given)
 
 
 def _spare(scope: Scope, count: int) -> list[str]:
@@ -186,33 +186,35 @@ def _parameters(scope: Scope, family: str, call: ast.Call | None) -> list[ast.ex
     return [found[name] for name in wanted]
 
 
-def _implied(scope: Scope, family: str, parameters: tuple[Term, ...], given: list[ast.expr]) -> Term | None:
+def law_condition(law: Law) -> Term | None:
+    """The condition on its parameters without which there is no such law."""
+    if law.family == "bernoulli":
+        return both(cmp("<=", ZERO, law.parameters[0]), cmp("<=", law.parameters[0], ONE))
+    if law.family == "uniform":
+        return cmp("<", *law.parameters)
+    return cmp(">=", law.parameters[1], ZERO) if law.family in ("random", "normal") else None
+
+
+def _implied(scope: Scope, law: Law, given: list[ast.expr]) -> Term | None:
     """The condition without which there is no such law, unless it is plain from the parameters as written."""
-    if family == "bernoulli":
-        p = parameters[0]
-        value = literal(p)
-        if value is not None and not 0 <= value <= 1:
-            raise scope.source.error(
-                given[0], f"a probability lies between 0 and 1; this is {value}", f"write {USAGE[family]}"
-            )
-        return both(cmp("<=", ZERO, p), cmp("<=", p, ONE)) if value is None else None
-    if family == "uniform":
-        low, high = parameters
-        one, two = literal(low), literal(high)
-        if one is not None and two is not None:
-            if one >= two:
-                raise scope.source.error(
-                    given[1], f"the interval is empty: {two} is not above {one}", f"write {USAGE[family]}"
-                )
+    values = [literal(p) for p in law.parameters]
+    usage = f"write {USAGE[law.family]}"
+    if law.family == "bernoulli" and values[0] is not None:
+        if not 0 <= values[0] <= 1:
+            message = f"a probability lies between 0 and 1; this is {values[0]}"
+            raise scope.source.error(given[0], message, usage)
+        return None
+    if law.family == "uniform" and values[0] is not None and values[1] is not None:
+        if values[0] >= values[1]:
+            message = f"the interval is empty: {values[1]} is not above {values[0]}"
+            raise scope.source.error(given[1], message, usage)
+        return None
+    if law.family in ("random", "normal"):
+        if values[1] is not None and values[1] < 0:
+            raise scope.source.error(given[1], f"a variance is not negative; this is {values[1]}", usage)
+        if plainly_nonnegative(scope, law.parameters[1]):
             return None
-        return cmp("<", low, high)
-    if family in ("random", "normal"):
-        variance = parameters[1]
-        value = literal(variance)
-        if value is not None and value < 0:
-            raise scope.source.error(given[1], f"a variance is not negative; this is {value}", f"write {USAGE[family]}")
-        return None if plainly_nonnegative(scope, variance) else cmp(">=", variance, ZERO)
-    return None
+    return law_condition(law)
 
 
 def literal(term: Term) -> Fraction | None:
