@@ -227,6 +227,22 @@ def test_capture_is_refused(name: str) -> None:
     assert refused_term(cmp("==", left, right), Step("sum_normal_form", right)).step == 1
 
 
+def some(condition: Term, filter_: Term) -> Term:
+    return make("any", (condition, filter_), None, (K,))
+
+
+def test_that_a_filter_leaves_something_is_told_of_filter_and_condition_together() -> None:
+    """Some k is at most i, and some k is above it, but none is both."""
+    low, above = cmp("<=", K, I), cmp(">", K, I)
+    for claim in (some(low, above), some(above, low), some(cmp("!=", K, I), cmp("==", K, I)), some(above, TRUE)):
+        assert "does not follow" in refused_term(claim).reason
+        either = make("or", (cmp(">", x, ZERO), claim))
+        assert "does not follow" in refused_term(either).reason
+    for claim in (some(low, TRUE), some(cmp(">=", K, I), cmp("==", K, I))):
+        assert check(Proof(claim), context()).rules
+        assert check(Proof(make("or", (cmp(">", x, ZERO), claim))), context()).rules
+
+
 def test_bound_letter_that_also_stands_outside_is_no_place_to_rewrite() -> None:
     """What holds of the free letter would seem to hold of the bound one."""
     left = add(z(I), total(where(cmp("==", I, J), z(I), ZERO), I))

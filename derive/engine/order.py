@@ -171,7 +171,7 @@ class Search:
             return all(done) if claim.op == "and" else any(done)
         if claim.op != "cmp" or claim.value not in RELATION:
             return False
-        if self.board.follows(self.nf, claim):
+        if self.board.follows(claim):
             return True
         for relation in {"!=": (">", "<"), "==": ()}.get(claim.value, (claim.value,)):
             turned = relation in ORIENTED

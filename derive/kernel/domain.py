@@ -17,8 +17,9 @@ from derive.kernel.exponents import integral
 from derive.kernel.integrable import MEANS, integrable
 from derive.kernel.normal import Normal
 from derive.kernel.poly import CASES, PIECEWISE, constant
-from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, nonempty, sign, split
+from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, sign, split
 from derive.term import (
+    CONDITIONS,
     FALSE,
     OO,
     TRUE,
@@ -385,16 +386,11 @@ def met(nf: Normal, need: Need, known: Iterable[Need]) -> bool:
         return True
     condition, op = need.condition, need.condition.op
     here = here.averaged() if op in MEANS else here  # a mean takes all values of its names, also in a case of them
-    if op in ("or", "and"):
-        parts = (met(nf, Need(c, need.letters, need.guards), known) for c in condition.args)
-        return any(parts) if op == "or" else all(parts)
-    if op == "cmp":
-        return not here.compare(condition) & ~RELATION[condition.value]
+    if op in CONDITIONS:
+        return here.holds(condition)
     if op in MEANS and integrable(here, condition, known):
         return True
     if op == "limit" and _has_limit(here, condition):
-        return True
-    if op == "any" and (constant(here.condition(condition)) == 1 or nonempty(here, condition.bound, condition.args[0])):
         return True
     return any(
         other.sure and other.condition.op == op and not other.guards and _same_special(here, other, need)

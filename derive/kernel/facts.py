@@ -37,6 +37,8 @@ from derive.term import (
     both,
     cmp,
     index,
+    make,
+    negation,
     num,
     over,
     replace_variable,
@@ -284,17 +286,19 @@ def opens_cases(self: Normal, term: Term) -> bool:
 
 
 def holds(self: Normal, condition: Term) -> bool:
-    """Whether the condition is known: among the guards, or by signs."""
-    for part in split(condition):
-        if part in self.guards:
-            continue
-        if part.op == "cmp":
-            if part.value in RELATION and not self.compare(part) & ~RELATION[part.value]:
-                continue
-        elif constant(self.condition(part)) == 1:
-            continue
-        return False
-    return True
+    """Whether the condition is known: among the guards, by signs, or by its indicator; `a or b` as b where a is not."""
+    return all(part in self.guards or part_holds(self, part) for part in split(condition))
+
+
+def part_holds(self: Normal, part: Term) -> bool:
+    if part.op == "cmp":
+        return part.value in RELATION and not self.compare(part) & ~RELATION[part.value]
+    if part.op == "or":
+        first, *rest = part.args
+        other = self.under(negation(first))
+        return self.holds(first) or other is None or other.holds(make("or", rest) if len(rest) > 1 else rest[0])
+    some = part.op == "any" and nonempty(self, part.bound, both(*part.args))
+    return some or constant(self.condition(part)) == 1
 
 
 def compare(self: Normal, condition: Term) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from derive.kernel import domain
 from derive.kernel.normal import Normal
-from derive.kernel.poly import UNIT, Poly, add_to
+from derive.kernel.poly import Poly, add_to
 from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected, Use
 from derive.kernel.rules import instantiate, meta
 from derive.kernel.signs import (
@@ -30,7 +30,7 @@ from derive.kernel.signs import (
     split,
 )
 from derive.kernel.wellformed import subscript_axis, well_formed
-from derive.term import PI, TRUE, Number, Term, cmp, fn, make, mul, negation, num, over, substitute, subterms
+from derive.term import PI, TRUE, Number, Term, cmp, fn, mul, negation, num, over, substitute, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.check import Ground
@@ -197,22 +197,11 @@ class Board:
                 if need.condition.op in (*UNSURE, "at") and not domain.met(self.ground.full, need, self.ground.known):
                     raise Rejected("a mean or limit that may not exist")
 
-    def follows(self, nf: Normal, condition: Term) -> bool:
-        """Whether the condition holds by signs, or is one of the lines."""
-        op, args = condition.op, condition.args
-        if op == "and":
-            return all(self.follows(nf, a) for a in args)
-        if op == "or":
-            other = nf.under(negation(args[0]))
-            rest = make("or", args[1:]) if len(args) > 2 else args[1]
-            return other is None or self.follows(other, rest)
-        if op != "cmp":
-            return nf.condition(condition) == {UNIT: 1}
-        wanted, gap = RELATION[condition.value], difference(condition)
-        if not nf.compare(condition) & ~wanted:
-            return True
+    def follows(self, claim: Term) -> bool:
+        """Whether a comparison holds by signs, or is one of the lines."""
+        nf, wanted, gap = self.ground.full, RELATION[claim.value], difference(claim)
         ready = [k for k in self.lines if not k.letters and not k.signs & ~wanted and all(map(nf.holds, k.guards))]
-        return any(nf.equal(k.term, gap) for k in reversed(ready))
+        return nf.holds(claim) or any(nf.equal(k.term, gap) for k in reversed(ready))
 
 
 def _by_row(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
@@ -344,11 +333,5 @@ def judge(ground: Ground, proof: Proof, current: Term, account: Account) -> None
     """Raise Rejected unless the claim `current relation right` follows; `current` equals the claim's left side."""
     claim = cmp(ground.claim.value, current, ground.claim.args[1])
     board = established(ground, proof, account)
-    if not claim.letters <= board.fixed or not board.follows(ground.full, claim):
+    if not claim.letters <= board.fixed or not board.follows(claim):
         raise Rejected(f"the sign of the difference is not known to make the two sides {claim.value}")
-
-
-def judge_condition(ground: Ground, claim: Term) -> None:
-    """Raise Rejected unless a logical combination of conditions follows."""
-    if not Board(ground, Account(), claim.letters).follows(ground.full, claim):
-        raise Rejected("the condition does not follow")
