@@ -281,7 +281,7 @@ def test_domain_of_the_left_side_is_accounted_for() -> None:
 def test_needs_of_the_right_side_are_met_by_the_left_side() -> None:
     case = claimed("1/x == x/x**2")
 
-    account = explained(accepted(case, case.step("field_identity", "x/x**2")))
+    account = explained(accepted(case, case.step("field_identity", "x/x**2")), case.claim)
     assert [o.reason for o in account.obligations] == ["the left side is defined"]
 
 
@@ -512,7 +512,7 @@ def test_needs_say_where_a_term_is_defined(seed: int) -> None:
 
 # -- the trusted base ------------------------------------------------------------------------------------------------
 
-MOST = 5_456  # lines of code; the aim is 1,200
+MOST = 5_420  # lines of code; the aim is 1,200
 
 
 def code_lines(path: Path) -> int:

@@ -76,7 +76,7 @@ TRUE_ONES = {  # under laws with finitely many values, so that both means are en
 @pytest.mark.parametrize("name", TRUE_ONES)
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_both_means_are_the_same(name: str, size: int) -> None:
-    left, right = equation(NF, CONTEXT, TRUE_ONES[name])
+    left, right = equation(NF, CONTEXT, TRUE_ONES[name]).args
     values = {"a": 1, "p": 2, "c": [1, -2, 3][:size], "t": 0, "b": FLIP, "r": SIGN, "W": SIGN, "e": SIGN}
     at = {I: 0, J: size - 1, B: 0}
 

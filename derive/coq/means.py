@@ -217,7 +217,6 @@ class Means:
         listed, facts = [], []
         for entry, e in powers.items():
             place = letter(entry.args[0]) if entry.args else "0%nat"
-            declaration = nf.context.declarations[entry.value]
             law = law_of(nf.context, entry)
             assert law is not None
             at = f"(H{variable(entry.value)} {place} ltac:(ix))" if entry.args else f"H{variable(entry.value)}"
@@ -225,7 +224,7 @@ class Means:
                 value = make("E", (power(entry, num(e)),))
                 why = "split; [integrable_power | reflexivity]"
             else:
-                value = self.at_entries(nf.term(raw_moment(nf, declaration, entry, e)), entries)
+                value = self.at_entries(nf.term(raw_moment(nf, entry, e)), entries)
                 why = f"apply (moments_{e} M _ _ _ {at})"
                 if law.family == "normal":
                     why = f"eapply mean_eq; [apply ({at} {e}%nat) | cbn [INR normal_moment]; ring]"

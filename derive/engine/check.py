@@ -176,7 +176,8 @@ def _judge(claim: Claim, context: Context, deadline: float) -> ClaimResult:
         if doubt is not None:
             return ClaimResult(claim, "undecided", doubt)
         used = needed_hypotheses(attempt.proof, attempt.account, context)
-        return ClaimResult(claim, "proved", None, attempt.proof, explained(attempt.account), None, used)
+        account = explained(attempt.account, claim.condition)
+        return ClaimResult(claim, "proved", None, attempt.proof, account, None, used)
     return _without_proof(claim, context, attempt, deadline)
 
 

@@ -9,6 +9,7 @@ from derive.engine import order, steps, telescope
 from derive.engine.fold import names, written
 from derive.engine.hints import missing_hypothesis
 from derive.engine.hypotheses import Equation, close_gap, close_multiple
+from derive.engine.reasons import lettered
 from derive.engine.rewriting import rewritten
 from derive.engine.squares import rooted
 from derive.engine.symmetry import by_symmetry
@@ -42,7 +43,7 @@ def prove(claim: Term, context: Context, tick: Callable[[], None] | None = None)
             plain = order.find(ground, claim)
             return Attempt(plain, check(plain, context, tick))
     except Rejected as why:
-        return refused(why)
+        return refused(why, claim)
     attempt = equation(ground, claim, ())
     if attempt.proof is None and (attempt.gap is not None or attempt.missing is not None):
         lines = order.premises(ground, attempt.gap)
@@ -78,7 +79,7 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
         whole = replace(plain, lines=lines)
         return Attempt(whole, check(whole, ground.context, ground.tick))
     except Rejected as why:
-        return refused(why)
+        return refused(why, claim)
 
 
 def put_in(ground: Ground, claim: Term) -> Proof | None:
@@ -111,9 +112,10 @@ def replayed(ground: Ground, proof: Proof, effort: Effort) -> Attempt | None:
         return None
 
 
-def refused(why: Rejected) -> Attempt:
+def refused(why: Rejected, claim: Term) -> Attempt:
     """The attempt that the kernel refused, with the condition that it misses."""
-    return Attempt(reason=why.reason, missing=why.condition if isinstance(why, Undefined) else None)
+    missing = lettered(why.condition, claim) if isinstance(why, Undefined) else None
+    return Attempt(reason=why.reason, missing=missing)
 
 
 def identity(ground: Ground, claim: Term, lemmas: bool) -> tuple[Proof | None, Term | None, str]:

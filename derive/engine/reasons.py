@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import chain, repeat
 
-from derive.kernel import domain, limits
+from derive.kernel import domain
 from derive.kernel.domain import Need
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Condition
@@ -25,18 +26,33 @@ from derive.kernel.signs import (
     sign,
     sign_of,
 )
-from derive.term import NONLOCAL, Term, cmp, replace_variable, subterms
+from derive.term import NONLOCAL, Term, cmp, fresh, index, make, replace_variable, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 
-def explained(account: Account) -> Account:
-    """The account with a reason for each condition that was met."""
-    steps = [tuple(map(_told, met)) for met in account.conditions]
-    return replace(account, conditions=steps, obligations=[_told(c) for c in account.obligations])
+def explained(account: Account, claim: Term) -> Account:
+    """The account with a reason for each condition that was met, in letters for a reader of the claim."""
+
+    def told(c: Condition) -> Condition:
+        return Condition(lettered(c.condition, claim), reason=_words(c.need, c.here, c.known))
+
+    return replace(
+        account,
+        conditions=[tuple(map(told, met)) for met in account.conditions],
+        obligations=[told(c) for c in account.obligations],
+        domain=[lettered(c, claim) for c in account.domain],
+    )
 
 
-def _told(condition: Condition) -> Condition:
-    return Condition(condition.condition, reason=_words(condition.need, condition.here, condition.known))
+def lettered(condition: Term, claim: Term) -> Term:
+    """What the kernel found to hold for all letters, with letters k, l, … that the claim does not have."""
+    if condition.op != "all":
+        return condition
+    taken = {t for t in subterms(claim) if t.op == "index"} | condition.letters
+    mapping: dict[Term, Term] = {}
+    for k, name in zip(condition.bound, chain("klmpqrstuv", repeat("k")), strict=False):
+        mapping[k] = fresh(index(name, k.value[1]), taken | set(mapping.values()))
+    return make("all", [substitute(a, mapping) for a in condition.args], None, mapping.values())
 
 
 def _words(need: Need, nf: Normal, known: Sequence[Need]) -> str:
@@ -52,7 +68,7 @@ def _words(need: Need, nf: Normal, known: Sequence[Need]) -> str:
     if op in ("E", "Var", "Cov"):
         shown = domain.integrable(here, condition, known)
         return "by what is declared and assumed" if shown else "the left side needs it too"
-    if op == "limit" and limits.exists(here, condition):
+    if op == "limit" and domain.has_limit(here, condition):
         return "by its expansion"
     return "the filter leaves something" if op == "any" else "the left side needs it too"
 

@@ -12,7 +12,7 @@ from math import inf
 
 from derive.engine.fold import folded, names, written
 from derive.kernel import moments
-from derive.kernel.check import Ground, instance
+from derive.kernel.check import Ground, stated
 from derive.kernel.derivative import SLOPES, depends
 from derive.kernel.normal import Normal
 from derive.kernel.poly import add_to
@@ -345,7 +345,7 @@ def expect(d: Derivation, path: Path) -> None:
         return
     is_mean = term.op == "E"
     base = body.args[0] if op == "pow" else body
-    if base.op == "var" and moments.law_of(d.nf, base.value) is not None:
+    if base.op == "var" and moments.is_random(d.nf, base.value):
         value = folded(d.nf, term)
         if not any(t.op in ("E", "Var") for t in subterms(value)):
             d.step("moment", path, value)
@@ -383,7 +383,7 @@ def expect(d: Derivation, path: Path) -> None:
 
 
 def separate(d: Derivation, body: Term, letters: tuple[Term, ...]) -> bool:
-    entries = [t for t in subterms(d.nf.opened(body)) if t.op == "var" and moments.law_of(d.nf, t.value) is not None]
+    entries = [t for t in subterms(d.nf.opened(body)) if t.op == "var" and moments.is_random(d.nf, t.value)]
     return all(set(letters) <= set(t.args) for t in entries)
 
 
@@ -532,7 +532,7 @@ def put_in(d: Derivation, right: Term, uses: tuple[Use, ...]) -> None:
     rest = dict(nf.poly(right))
     parts: list[tuple[Use, Term, Term, Term]] = []
     for use in uses:
-        left, side = instance(d.ground, Account(), use)
+        left, side = stated(d.ground, Account(), use, nf).args
         multiplier = folded(nf, use.multiplier if use.multiplier is not None else ONE)
         whole = over("sum", mul(use.multiplier or ONE, side), *use.over)
         add_to(rest, nf.poly(whole), -1)

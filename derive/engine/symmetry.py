@@ -54,7 +54,7 @@ def chains(ground: Ground, start: Term) -> list[tuple[tuple[Step, ...], Term]]:
                 for use, shown in uses(ground, mean):
                     tried += 1
                     try:
-                        old, new = (nf.poly(side) for side in symmetry.equation(ground.plain, ground.context, use))
+                        old, new = (nf.poly(side) for side in symmetry.equation(ground.plain, ground.context, use).args)
                     except Rejected:
                         continue
                     if old == new or tried > MAX_TRIED:
@@ -73,7 +73,7 @@ def chains(ground: Ground, start: Term) -> list[tuple[tuple[Step, ...], Term]]:
 def mirrored(ground: Ground, use: Use) -> Term:
     """The kernel's average over both sides of a centre, the mirrored entries as one writes them."""
     nf = ground.plain
-    _, average = symmetry.equation(nf, ground.context, use)
+    _, average = symmetry.equation(nf, ground.context, use).args
     assert use.value is not None
     name = use.value.args[1].value
     entries = [t for t in subterms(average) if t.op == "var" and t.value == name]
@@ -98,7 +98,7 @@ def uses(ground: Ground, mean: Term) -> Iterator[tuple[Use, Term | None]]:
         k = index(name, i.value[1])
         average = over("sum", substitute(body, {i: k}), k) / size(i.value[1])
         yield Use("symmetry", 0, ((k, i),), value=body), make("E", (average,))
-    entries = {t for t in subterms(opened) if t.op == "var" and moments.law_of(nf, t.value) is not None}
+    entries = {t for t in subterms(opened) if t.op == "var" and moments.is_random(nf, t.value)}
     for random in sorted({t.value for t in entries}):
         axes = nf.context.declarations[random].axes
         whole = var(random, *(index(f"{name}{p}", axis) for p, axis in enumerate(axes)))

@@ -77,7 +77,7 @@ def steps(ground: Ground, gap: Poly) -> Iterator[tuple[Use, Poly]]:
     for use, gone in guesses(ground, gap):
         use = spoken(use, name)
         try:
-            left, right = telescoped(ground, use)
+            left, right = telescoped(ground, use).args
             assert use.multiplier is not None
             rest = add_to(dict(gap), ground.full.poly(mul(use.multiplier, sub(left, right))), -1)
         except Rejected:
@@ -171,7 +171,7 @@ def line(ground: Ground, atom: Term) -> Line | None:
         for s in sums(nf, {frozenset({(atom, 1)}): 1}):
             for value in progressions(nf, s):
                 use = spoken(Use("telescoping", 0, ((s.letter, s.end),), None, (), value), name)
-                left, right = telescoped(ground, use)
+                left, right = telescoped(ground, use).args
                 if {a for m in nf.poly(left) for a, _ in m if a.op == "sum"} == {atom}:
                     return Line(cmp("==", left, right), "telescoping", uses=(use,))
     except Rejected:

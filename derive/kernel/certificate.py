@@ -21,7 +21,7 @@ from derive.kernel import limits as _limits  # noqa: F401 - else the first limit
 from derive.kernel.check import MALFORMED, Names, check
 from derive.kernel.context import Context, Declaration, Definition, Lemma
 from derive.kernel.normal import Normal
-from derive.kernel.proof import Condition, Line, Proof, Rejected, Step
+from derive.kernel.proof import Line, Proof, Rejected, Step
 from derive.kernel.wellformed import laws_complete, well_formed
 from derive.term import BINDERS, TRUE, Letter, Term, alike, index, make, num
 
@@ -255,21 +255,22 @@ def _judged(claim: Any, proved: Proved) -> tuple[Term, Context]:
     lemmas = [_proved(m, context, proved) if number in used else m for number, m in enumerate(context.lemmas)]
     context = replace(context, lemmas=tuple(lemmas)) if used else context
     account = check(proof, context, names=proved.shared(context))
-    found = {"obligations": account.obligations, "domain": [Condition(c) for c in account.domain]}
+    found = {"obligations": [c.condition for c in account.obligations], "domain": account.domain}
     if sorted(list(k.value) for k in condition.letters) != data.get("free_letters"):
         raise Rejected("the certificate names other free letters than the claim has")
     for name, conditions in found.items():
-        if [c.condition for c in conditions] != _conditions(field(data, name, LIST)):
+        if not _told(conditions, field(data, name, LIST)):
             raise Rejected(f"the certificate names other {name} than the kernel found")
     for number, (met, step) in enumerate(zip(account.conditions, data["steps"], strict=False), 1):
-        if [c.condition for c in met] != _conditions(field(step, "conditions", LIST)):
+        if not _told([c.condition for c in met], field(step, "conditions", LIST)):
             raise Rejected("the certificate names other side conditions than the kernel found", number)
     return condition, context
 
 
-def _conditions(listed: list[Any]) -> list[Term]:
-    """The conditions, alone or each with its reason in words."""
-    return [decode(c.get("condition") if isinstance(c, dict) else c) for c in listed]
+def _told(conditions: list[Term], listed: list[Any]) -> bool:
+    """Whether these are the conditions that are listed, alone or each with its reason in words."""
+    told = [decode(c.get("condition") if isinstance(c, dict) else c) for c in listed]
+    return len(told) == len(conditions) and all(map(alike, told, conditions))
 
 
 def _proved(lemma: Lemma, context: Context, proved: Proved) -> Lemma:

@@ -213,7 +213,7 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
         note(account, "sign judgement")
         for need in domain.needs(ground.plain, claim):  # there is no left side: all of it must be defined
             if not domain.met(ground.full, need, ground.known):
-                raise Undefined(shown(need, claim))
+                raise Undefined(shown(need))
         return account
     if claim.op != "cmp":
         raise Rejected(f"{claim.op} is not a claim")
@@ -246,9 +246,9 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
         raise Rejected("the last step does not give the right side")
     for need in domain.needs(ground.plain, right):
         if not domain.met(ground.full, need, ground.known):
-            raise Undefined(shown(need, claim))
-        account.obligations.append(Condition(shown(need, claim), need, ground.full, ground.known))
-    account.domain += [shown(need, claim, whole=True) for need in ground.open]
+            raise Undefined(shown(need))
+        account.obligations.append(Condition(shown(need), need, ground.full, ground.known))
+    account.domain += [shown(need, whole=True) for need in ground.open]
     return account
 
 
@@ -271,19 +271,12 @@ class Undefined(Rejected):
         self.condition = condition
 
 
-def shown(need: Need, claim: Term, whole: bool = False) -> Term:
-    """The need as a condition with readable letters; `whole`: with the case in which it is one."""
+def shown(need: Need, whole: bool = False) -> Term:
+    """The need as a condition, for all its letters; `whole`: with the case in which it is one."""
     condition, guards = need.condition, both(*need.guards)
-    taken = {t for t in subterms(claim) if t.op == "index"} | condition.letters | guards.letters
-    mapping: dict[Term, Term] = {}
-    names = iter("klmpqrstuv")
-    used = sorted((k for k in need.letters if k in condition.letters | guards.letters), key=lambda k: str(k.value[0]))
-    for k in used:
-        new = fresh(index(next(names, "k"), k.value[1]), taken | set(mapping.values()))
-        mapping[k] = new
-    condition, guards = substitute(condition, mapping), substitute(guards, mapping)
-    if mapping:
-        return over("all", condition, *mapping.values(), where=guards)
+    letters = [k for k in need.letters if k in condition.letters | guards.letters]
+    if letters:
+        return over("all", condition, *letters, where=guards)
     known = whole and guards is not TRUE and condition.op in CONDITIONS
     return make("or", (negation(guards), condition)) if known else condition
 
@@ -402,39 +395,36 @@ def add_uses(ground: Ground, account: Account, uses: Iterable[Use], here: Normal
     nf = here or ground.full
     total: Poly = {}
     for use in uses:
-        left, right = instance(ground, account, use)
+        condition = stated(ground, account, use, ground.full)
+        if condition.value != "==":
+            raise Rejected("the lemma is not an equation")
         if not ground.free(use.over):
             raise Rejected("an equation is summed over a letter of which more is known")
         if use.multiplier is not None:  # it may have the letters of this place, opened, and those of a normal form
             well_formed(use.multiplier, ground.context, reserved="")
-        term = (use.multiplier if use.multiplier is not None else num(1)) * (left - right)
+        term = (use.multiplier if use.multiplier is not None else num(1)) * difference(condition)
         add_to(total, nf.poly(over("sum", term, *use.over)))
     return total
 
 
-def instance(ground: Ground, account: Account, use: Use) -> tuple[Term, Term]:
-    """The equation that a use refers to, at its letters."""
-    if use.kind == "hypothesis":
-        if use.number not in ground.equations:
-            raise Rejected(f"hypothesis {use.number + 1} is not an equation")
-        account.hypotheses.add(use.number)
-        sides = ground.equations[use.number]
-        free = (sides[0].letters | sides[1].letters) - ground.context.letters
-        mapping = dict(use.letters)
-        if not set(mapping) <= free or any(k.value[1] != subscript_axis(v, ground.context) for k, v in mapping.items()):
-            raise Rejected("a letter of the hypothesis is replaced by something of another axis")
-        return substitute(sides[0], mapping), substitute(sides[1], mapping)
+def stated(ground: Ground, account: Account, use: Use, here: Normal) -> Term:
+    """What a use says at its letters: a hypothesis that is an equation, an earlier claim, or a sum that telescopes."""
     if use.kind == "telescoping":
         return telescoped(ground, use)
     if use.kind == "symmetry":
         return symmetry.equation(ground.plain, ground.context, use)
-    condition = lemma_at(ground, account, use, ground.full)
-    if condition.value != "==":
-        raise Rejected("the lemma is not an equation")
-    return condition.args[0], condition.args[1]
+    context, mapping = ground.context, dict(use.letters)
+    if any(k in context.letters or k.value[1] != subscript_axis(v, context) for k, v in mapping.items()):
+        raise Rejected("a declared letter is replaced, or one by something of another axis")
+    if use.kind == "lemma":
+        return lemma_at(ground, account, use, here)
+    if use.kind != "hypothesis" or use.number not in ground.equations:
+        raise Rejected(f"hypothesis {use.number + 1} is not an equation")
+    account.hypotheses.add(use.number)
+    return substitute(cmp("==", *ground.equations[use.number]), mapping)
 
 
-def telescoped(ground: Ground, use: Use) -> tuple[Term, Term]:
+def telescoped(ground: Ground, use: Use) -> Term:
     """sum(F(k + 1) - F(k) for k in n) = F(n) - F(0), or for k < j with F(j) - F(0); F is a function of the number k."""
     if use.value is None or len(use.letters) != 1:
         raise Rejected("telescoping takes a value, its letter, and where the sum ends")
@@ -447,30 +437,26 @@ def telescoped(ground: Ground, use: Use) -> tuple[Term, Term]:
         raise Rejected("a mean or limit that may not exist")
     after, first, last = (substitute(use.value, {k: at}) for at in (k + 1, num(0), end))
     sum_ = over("sum", after - use.value, k, where=TRUE if whole else cmp("<", k, end))
-    sides = sum_, last - first
-    for side in sides:  # a subscript is no number: F(k + 1) is malformed where k stands in one
-        well_formed(side, ground.context, reserved="")
-    return sides
+    condition = cmp("==", sum_, last - first)
+    well_formed(condition, ground.context, reserved="")  # a subscript is no number: F(k + 1) is none where k is one
+    return condition
 
 
 def lemma_at(ground: Ground, account: Account, use: Use, here: Normal) -> Term:
     """What a lemma says at the letters of the use: its hypotheses are met, and its left side is defined there."""
     context, mapping = ground.context, dict(use.letters)
-    if use.kind != "lemma" or not 0 <= use.number < len(context.lemmas):
+    if not 0 <= use.number < len(context.lemmas):
         raise Rejected("there is no such lemma")
     lemma = context.lemmas[use.number]
     condition = substitute(lemma.condition, mapping)
     if condition.op != "cmp":
         raise Rejected(f"lemma {lemma.name} is no comparison")
     for v in lemma.variables:
-        own = context.declarations.get(v.name)
-        if own is None or (own.kind, own.axes, own.over, own.law) != (v.kind, v.axes, v.over, v.law):
+        if context.declarations.get(v.name) != v:
             raise Rejected(f"lemma {lemma.name} speaks of another {v.name}")
     for h in lemma.hypotheses:
         if not (here.holds(substitute(h, mapping)) if pure_index(h, context) else shared(here, h, lemma, context)):
             raise Rejected(f"a hypothesis of lemma {lemma.name} is not met")
-    if any(k in context.letters or k.value[1] != subscript_axis(v, ground.context) for k, v in mapping.items()):
-        raise Rejected("a letter of the lemma is replaced by something of another axis")
     for need in domain.needs(ground.plain, condition.args[0], "~"):
         if not domain.met(here, need, ground.known):
             raise Rejected(f"lemma {lemma.name} is used where its left side may be undefined")

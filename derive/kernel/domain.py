@@ -390,7 +390,7 @@ def met(nf: Normal, need: Need, known: Iterable[Need]) -> bool:
         return here.holds(condition)
     if op in MEANS and integrable(here, condition, known):
         return True
-    if op == "limit" and _has_limit(here, condition):
+    if op == "limit" and has_limit(here, condition):
         return True
     return any(
         other.sure and other.condition.op == op and not other.guards and _same_special(here, other, need)
@@ -398,10 +398,9 @@ def met(nf: Normal, need: Need, known: Iterable[Need]) -> bool:
     )
 
 
-def _has_limit(nf: Normal, term: Term) -> bool:
-    from derive.kernel import limits
-
-    return limits.exists(nf, term)
+def has_limit(nf: Normal, term: Term) -> bool:
+    """Whether the limit is known to exist."""
+    return not any(t.op == "limit" for mono in nf.poly(term) for a, _ in mono for t in subterms(a))
 
 
 def _same_special(nf: Normal, left: Need, right: Need) -> bool:

@@ -321,5 +321,5 @@ def kind_sign(self: Normal, entry: Term) -> int:
     if declaration is None or entry.value in self.loose:
         return ANY
     if declaration.kind == "random" and declaration.law is not None:
-        return moments.support(self, declaration, entry)
+        return moments.support(self, entry)
     return KIND.get(declaration.kind, ANY)

@@ -34,10 +34,10 @@ def integrable(nf: Normal, term: Term, known: Iterable[Need]) -> bool:
     degrees, opaque = profile(nf, term)
     for who, degree in degrees.items():
         name = who if isinstance(who, str) else who.value
-        if moments.family(nf, name) == "random" and degree > max(2, have.get(name, 0), have.get(who, 0)):
+        if moments.law_of(nf, name)[1].family == "random" and degree > max(2, have.get(name, 0), have.get(who, 0)):
             return False
     for group in opaque - others:
-        families = {moments.family(nf, name) for name in moments.random_names(nf, group)}
+        families = {moments.law_of(nf, name)[1].family for name in moments.random_names(nf, group)}
         power = growth(nf, group)
         bounded = families <= BOUNDED or (power is not None and (power <= 2 or "random" not in families))
         seen: list[Poly] = []
@@ -146,10 +146,9 @@ def may_vanish(nf: Normal, mono: Mono, name: str, known: Need) -> bool:
 
     An entry is not if its second moment is not 0, nor is a sum of entries of one law; functions of them may be.
     """
-    law = moments.law_of(nf, name)
-    assert law is not None
+    entry = var(name, *moments.law_of(nf, name)[0].letters)
     told = name_or_entry(nf, mono, name, known), degree_in(nf, mono, name, True)
-    return None in told or not nf.certain(nf.term(moments.raw_moment(nf, law, var(name, *law.letters), 2)))
+    return None in told or not nf.certain(nf.term(moments.raw_moment(nf, entry, 2)))
 
 
 def name_or_entry(nf: Normal, mono: Mono, name: str, known: Need | None) -> str | Term | None:

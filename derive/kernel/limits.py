@@ -102,11 +102,6 @@ def normal(nf: Normal, term: Term) -> Poly:
     return nf.atom(make("limit", (inner.canonical(body), variable, nf.canonical(point)), term.value))
 
 
-def exists(nf: Normal, term: Term) -> bool:
-    """Whether the limit is known to exist."""
-    return not any(t.op == "limit" for mono in nf.poly(term) for a, _ in mono for t in subterms(a))
-
-
 def limit(nf: Normal, body: Term, variable: Term, point: Term, side: int, depth: int = 0) -> Poly:
     """The limit from one side: the variable is the point + side * h. Raises Unknown where no rule gives it.
 

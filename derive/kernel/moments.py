@@ -16,7 +16,7 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from derive.kernel import densities, sums
-from derive.kernel.context import Declaration
+from derive.kernel.context import Declaration, Law
 from derive.kernel.poly import UNIT, Mono, Poly, add_to, components, joined, key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, ZERO, sign
@@ -46,28 +46,34 @@ def normal(nf: Normal, term: Term) -> Poly:
     return add_to(dict(joint), means, -1)
 
 
-def law_of(nf: Normal, name: str) -> Declaration | None:
+def is_random(nf: Normal, name: str) -> bool:
     declaration = nf.context.declarations.get(name)
-    return declaration if declaration is not None and declaration.law is not None else None
+    return declaration is not None and declaration.law is not None
 
 
-def family(nf: Normal, name: str) -> str:
-    """The family of the law of a random name."""
-    declaration = law_of(nf, name)
-    assert declaration is not None and declaration.law is not None
-    return declaration.law.family
+def law_of(nf: Normal, name: str) -> tuple[Declaration, Law]:
+    """The declaration of a random name, and its law."""
+    declaration = nf.context.declarations[name]
+    assert declaration.law is not None
+    return declaration, declaration.law
 
 
 def varies(nf: Normal, name: str) -> bool:
     """Whether the entries of a random name have different laws."""
-    declaration = law_of(nf, name)
-    assert declaration is not None and declaration.law is not None
-    return any(p.letters & set(declaration.letters) for p in declaration.law.parameters)
+    declaration, law = law_of(nf, name)
+    return any(p.letters & set(declaration.letters) for p in law.parameters)
+
+
+def law_at(nf: Normal, entry: Term) -> tuple[str, tuple[Term, ...]]:
+    """The family of the law of a random entry, and its parameters there."""
+    declaration, law = law_of(nf, entry.value)
+    mapping = dict(zip(declaration.letters, entry.args, strict=False))
+    return law.family, tuple(substitute(p, mapping) for p in law.parameters)
 
 
 def random_names(nf: Normal, term: Term) -> frozenset[str]:
     """The random names that the term's value depends on; those under an inner E are averaged out already."""
-    return frozenset(t.value for t in _outside_means(nf.opened(term)) if t.op == "var" and law_of(nf, t.value))
+    return frozenset(t.value for t in _outside_means(nf.opened(term)) if t.op == "var" and is_random(nf, t.value))
 
 
 def _outside_means(term: Term) -> Iterator[Term]:
@@ -82,22 +88,14 @@ def _outside_means(term: Term) -> Iterator[Term]:
 
 def hides(nf: Normal, term: Term, name: str, by: Term) -> bool:
     """Whether an E inside the term averages the variable or `by`, or depends on it through the law of a random name."""
-    shown = frozenset({name} if law_of(nf, name) is None and not random_names(nf, by) else ())
+    shown = frozenset({name} if not is_random(nf, name) and not random_names(nf, by) else ())
     means = (t for t in subterms(term) if t.op in ("E", "Var", "Cov"))
     return any(name in nf.context.reached(t.names) - (t.names & shown) for t in means)
 
 
-def parameters(declaration: Declaration, entry: Term) -> tuple[Term, ...]:
-    """The parameters of the law at this entry."""
-    assert declaration.law is not None
-    mapping = dict(zip(declaration.letters, entry.args, strict=False))
-    return tuple(substitute(p, mapping) for p in declaration.law.parameters)
-
-
-def support(nf: Normal, declaration: Declaration, entry: Term) -> int:
+def support(nf: Normal, entry: Term) -> int:
     """The signs that the random entry can have."""
-    assert declaration.law is not None
-    family, given = declaration.law.family, parameters(declaration, entry)
+    family, given = law_at(nf, entry)
     if family in POINTS:
         return reduce(or_, (sign(nf, value) for value, _ in POINTS[family](*given)))
     if family == "uniform":
@@ -136,7 +134,7 @@ def _expect(nf: Normal, letters: frozenset[Term], mono: Mono, seen: list[Poly]) 
 
 def _group(nf: Normal, group: Mono, seen: list[Poly]) -> Poly:
     """E of factors that share random names."""
-    entries = {t for a, _ in group for t in _outside_means(a) if t.op == "var" and law_of(nf, t.value)}
+    entries = {t for a, _ in group for t in _outside_means(a) if t.op == "var" and is_random(nf, t.value)}
     pure = all(
         a.op == "var" and isinstance(e, int) and e > 0 and not any(random_names(nf, s) for s in a.args)
         for a, e in group  # the entry at a random place, such as the largest, has another law
@@ -210,7 +208,7 @@ def apart(nf: Normal, body: Term, letters: tuple[Term, ...]) -> bool:
     stack: list[tuple[Term, frozenset[Term]]] = [(body, frozenset(letters))]
     while stack:
         t, seen = stack.pop()  # `seen`: the letters that no binder around has taken for its own
-        if t.op == "var" and law_of(nf, t.value) is not None:
+        if t.op == "var" and is_random(nf, t.value):
             for k in letters:
                 here = {p for p, a in enumerate(t.args) if a is k and k in seen}
                 places[t.value, k] = places.get((t.value, k), here) & here
@@ -225,9 +223,7 @@ def _opaque(nf: Normal, group: Mono) -> Poly:
 
 def _single(nf: Normal, group: Mono, entry: Term) -> Poly | None:
     """E of a function of one entry: an average over two values, or a row of the normal law."""
-    declaration = law_of(nf, entry.value)
-    assert declaration is not None and declaration.law is not None
-    family, parts = declaration.law.family, parameters(declaration, entry)
+    family, parts = law_at(nf, entry)
     if family in POINTS:
         whole = nf.term({group: 1})
         total: Poly = {}
@@ -242,10 +238,9 @@ def _single(nf: Normal, group: Mono, entry: Term) -> Poly | None:
     return law(nf, shape, *parts) if law is not None and shape is not None else None
 
 
-def raw_moment(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Poly:
+def raw_moment(nf: Normal, entry: Term, k: int) -> Poly:
     """E(entry^k) under its law; an atom where the law does not say."""
-    assert declaration.law is not None
-    family, parts = declaration.law.family, parameters(declaration, entry)
+    family, parts = law_at(nf, entry)
     if family in POINTS:
         return nf.poly(add(*(chance * value**k for value, chance in POINTS[family](*parts))))
     if family == "uniform":
@@ -262,14 +257,13 @@ def raw_moment(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Pol
     return nf.atom(make("E", (plain**k,)))
 
 
-def cumulant(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Poly:
+def cumulant(nf: Normal, entry: Term, k: int) -> Poly:
     """The k-th cumulant: mu_k minus the sum over r < k of C(k-1, r-1) kappa_r mu_(k-r)."""
-    assert declaration.law is not None
     slot = (entry, k)
     if slot not in nf.cumulants:
-        total = dict(raw_moment(nf, declaration, entry, k))
+        total = dict(raw_moment(nf, entry, k))
         for r in range(1, k):
-            part = nf.mul(cumulant(nf, declaration, entry, r), raw_moment(nf, declaration, entry, k - r))
+            part = nf.mul(cumulant(nf, entry, r), raw_moment(nf, entry, k - r))
             add_to(total, part, -comb(k - 1, r - 1))
         nf.cumulants[slot] = total
     return nf.cumulants[slot]
@@ -277,31 +271,28 @@ def cumulant(nf: Normal, declaration: Declaration, entry: Term, k: int) -> Poly:
 
 def _entries(nf: Normal, group: Mono) -> Poly:
     """E of a product of powers of entries of one name."""
-    declaration = law_of(nf, next(iter(group))[0].value)
-    assert declaration is not None
     elements = [a for a, e in sorted(group, key=lambda p: key(p[0])) if isinstance(e, int) for _ in range(e)]
-    return _partitions(nf, declaration, tuple(elements))
+    return _partitions(nf, tuple(elements))
 
 
-def _partitions(nf: Normal, declaration: Declaration, elements: tuple[Term, ...]) -> Poly:
+def _partitions(nf: Normal, elements: tuple[Term, ...]) -> Poly:
     """The sum over set partitions, the block of the first element chosen first; equal blocks are counted once."""
     if not elements:
         return {UNIT: 1}
-    slot = elements
-    found = nf.partitions.get(slot)
+    found = nf.partitions.get(elements)
     if found is None:
         first, rest = elements[0], elements[1:]
         total: Poly = {}
         for (block, left), times in _blocks(rest).items():
-            weight = cumulant(nf, declaration, first, len(block) + 1)
+            weight = cumulant(nf, first, len(block) + 1)
             for other in dict.fromkeys(block):
                 if not weight:
                     break
                 for a, b in zip(first.args, other.args, strict=True):
                     weight = nf.mul(nf.delta(a, b), weight)
             if weight:
-                add_to(total, nf.mul(weight, _partitions(nf, declaration, left)), times)
-        found = nf.partitions[slot] = scaled(total, 1)
+                add_to(total, nf.mul(weight, _partitions(nf, left)), times)
+        found = nf.partitions[elements] = scaled(total, 1)
     return found
 
 

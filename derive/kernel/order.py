@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from derive.kernel import domain
 from derive.kernel.normal import Normal
 from derive.kernel.poly import Poly, add_to
-from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected, Use
+from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected
 from derive.kernel.rules import instantiate, meta
 from derive.kernel.signs import (
     FLIP,
@@ -280,41 +280,27 @@ def _cases(board: Board, here: Normal, line: Line, term: Term, letters: frozense
     return signs
 
 
-def sole(uses: tuple[Use, ...], who: str) -> Use:
-    """The one equation or claim that is named, neither multiplied nor summed over."""
-    if len(uses) != 1 or uses[0].multiplier is not None or uses[0].over:
-        raise Rejected(f"{who}, as it stands")
-    return uses[0]
+def _stated(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
+    """What an earlier claim says at the letters given, or a sum that telescopes, as it stands."""
+    from derive.kernel.check import stated
 
-
-def _lemma(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
-    """An earlier claim at the letters given, where its hypotheses are met and its left side is defined."""
-    from derive.kernel.check import lemma_at
-
-    use = sole(line.uses, "the line must name one lemma")
-    board.placed(here, dict(use.letters), letters)
-    condition = lemma_at(board.ground, board.account, use, here)
+    if [(u.kind, u.multiplier, u.over) for u in line.uses] != [(line.rule, None, ())]:
+        raise Rejected(f"{line.rule} takes one claim or sum, as it stands")
+    (use,) = line.uses
+    if use.kind == "lemma":
+        board.placed(here, dict(use.letters), letters)
+    condition = stated(board.ground, board.account, use, here)
     if not condition.letters <= letters or not here.equal(term, difference(condition)):
-        raise Rejected("this is not what the lemma says")
+        raise Rejected(f"{line.rule} says something else")
     return RELATION[condition.value]
-
-
-def _telescoping(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
-    """What a sum that telescopes comes to, as an equation."""
-    from derive.kernel.check import telescoped
-
-    left, right = telescoped(board.ground, sole(line.uses, "the line must name one sum"))
-    if not left.letters | right.letters <= letters or not here.equal(term, left - right):
-        raise Rejected("this is not what the sum comes to")
-    return ZERO
 
 
 PROCEDURES = {
     "combination": _combination,
     "extremum": _extremum,
     "case_distinction": _cases,
-    "lemma": _lemma,
-    "telescoping": _telescoping,
+    "lemma": _stated,
+    "telescoping": _stated,
 }
 
 

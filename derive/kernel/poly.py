@@ -151,11 +151,6 @@ def primes(value: Fraction) -> dict[int, int]:
     return found
 
 
-def reversed_key(digest: tuple[str, str]) -> tuple[int, ...]:
-    """A key that puts the largest digest first."""
-    return tuple(-ord(c) for part in digest for c in part)
-
-
 def letter_key(term: Term) -> tuple[str, str]:
     """The order of letters: bound ones first, the one opened last before all others, then by name."""
     if term.op != "index":

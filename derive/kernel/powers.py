@@ -22,7 +22,6 @@ from derive.kernel.poly import (
     leading,
     primes,
     raised,
-    reversed_key,
     scaled,
     small,
 )
@@ -190,10 +189,10 @@ def lead(nf: Normal, atom: Term) -> tuple[Mono, int | Fraction] | None:
         mono = next(m for m, d in degrees.items() if d == top)
         if list(degrees.values()).count(top) == 1 and all(isinstance(e, int) and e > 0 for _, e in mono):
             bare = sum(not a.letters for a, _ in mono) if atom.letters else 0
-            found.append((bare, tuple(reversed_key(key(main))), mono))
+            found.append((-bare, key(main), mono))
     if not found:
         return None
-    mono = min(found, key=lambda f: f[:2])[2]
+    mono = max(found, key=lambda f: f[:2])[2]
     return mono, poly[mono]
 
 

@@ -34,7 +34,7 @@ MIRRORED: dict[str, Callable[..., Term]] = {
 }
 
 
-def equation(nf: Normal, context: Context, use: Use) -> tuple[Term, Term]:
+def equation(nf: Normal, context: Context, use: Use) -> Term:
     """E(f) and the mean of the average of f that is named; E(f) must exist.
 
     With one pair of letters k, i: the average of what f is at k in place of i, over the axis. With a list of f and a
@@ -50,7 +50,7 @@ def equation(nf: Normal, context: Context, use: Use) -> tuple[Term, Term]:
     if any(t.op in NONLOCAL for t in subterms(body)) or not domain.met(nf, domain.Need(mean), ()):
         raise Rejected("the mean is not known to exist, or holds a derivative, limit or mean")
     average = _mirrored(nf, body, entries[0]) if entries else _exchanged(nf, body, *use.letters[0])
-    return mean, make("E", (average,))
+    return cmp("==", mean, make("E", (average,)))
 
 
 def _exchanged(nf: Normal, body: Term, k: Term, i: Term) -> Term:
@@ -88,7 +88,7 @@ def _mirrored(nf: Normal, body: Term, entry: Term) -> Term:
 
 def image(nf: Normal, entry: Term) -> Term:
     """What lies on the other side of the centre of the entry's law."""
-    declared = moments.law_of(nf, entry.value)
-    if declared is None or declared.law is None or declared.law.family not in MIRRORED:
+    family, parameters = moments.law_at(nf, entry) if moments.is_random(nf, entry.value) else ("", ())
+    if family not in MIRRORED:
         raise Rejected("the law is not symmetric")
-    return MIRRORED[declared.law.family](entry, *moments.parameters(declared, entry))
+    return MIRRORED[family](entry, *parameters)
