@@ -95,7 +95,10 @@ def differentiate(nf: Normal, term: Term, entry: Term) -> Term:
                 return top / args[1]
             return (top * args[1] - args[0] * bottom) / args[1] ** 2
         if op == "pow":
-            return power_slope(t, d(args[0]), d(args[1]))
+            base, e = args
+            if base.op == "pow" and base.args[1].op != "num" and e.op == "num" and e.value.denominator == 1:
+                t = base.args[0] ** (e * base.args[1])  # x**k written as 1/x**-k, which has no slope at 0
+            return power_slope(t, *map(d, t.args))
         if op == "fn":
             if t.value in ("max", "min"):
                 first, second = args if t.value == "max" else args[::-1]
@@ -131,10 +134,8 @@ def differentiate(nf: Normal, term: Term, entry: Term) -> Term:
 
 def power_slope(term: Term, base_slope: Term, exponent_slope: Term) -> Term:
     base, exponent = term.args
-    parts = []
-    if base_slope is not ZERO:
-        less = num(exponent.value - 1) if exponent.op == "num" else exponent - 1
-        parts.append(exponent * base**less * base_slope)
+    less = num(exponent.value - 1) if exponent.op == "num" else exponent - 1
+    parts = [exponent * base**less * base_slope] if base_slope is not ZERO else []
     if exponent_slope is not ZERO:
         parts.append(term * fn("log", base) * exponent_slope)
     return add(*parts)
