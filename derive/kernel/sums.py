@@ -116,7 +116,7 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
 
 def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     """One connected component as a sum atom with canonical letters."""
-    for found in (_halved(nf, letters, mono), _cancelled(nf, letters, mono)):
+    for found in (_halved(nf, letters, mono), _cancelled(nf, letters, mono), _mean_of_a_sum(nf, letters, mono)):
         if found is not None:
             return found
     level = level_above(nf, *(a for a, _ in mono))
@@ -175,6 +175,16 @@ def _cancelled(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
             if inner and all(any(b is a and x > 0 for b, x in m) for m in inner):
                 return sum_over(nf, last, nf.mul(inner, nf.finish(mono - moving)))
     return None
+
+
+def _mean_of_a_sum(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | None:
+    """Means that are summed, where the sum of what they are of is certain: weights that sum to 1."""
+    from derive.kernel import moments
+
+    if [(a.op, e) for a, e in mono] != [("E", 1)]:
+        return None
+    total = sum_over(nf, letters, nf.poly(next(iter(mono))[0].args[0]))
+    return None if moments.random_names(nf, nf.term(total)) else total
 
 
 def _labelling(nf: Normal, letters: frozenset[Term], mono: Mono) -> tuple[tuple[Term, ...], tuple[Term, Term] | None]:
