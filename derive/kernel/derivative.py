@@ -77,9 +77,7 @@ def differentiate(nf: Normal, term: Term, entry: Term) -> Term:
     def one(t: Term) -> Term:
         op, args = t.op, t.args
         if op == "var":
-            return (
-                mul(*(delta(a, b) for a, b in zip(args, entry.args, strict=True))) if t.value == entry.value else ZERO
-            )
+            return mul(*map(delta, args, entry.args)) if t.value == entry.value else ZERO
         if op == "def":
             return d(nf.unfold(t))
         if op == "add":
