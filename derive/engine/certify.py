@@ -3,35 +3,48 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from derive.engine.verdict import ClaimResult, TheoremResult, TheoryResult
 from derive.kernel.certificate import FORMAT, NAMED, VERSION, digest, seal
 from derive.kernel.context import Context, Declaration
 from derive.kernel.proof import Account, Cite, Line, Proof, Use
+from derive.language.loader import CATALOGUE
+from derive.language.theory import Theory
 from derive.term import BINDERS, Term
 
 
 def certificate_of(result: TheoryResult) -> dict[str, Any]:
-    """The certificate of the theory's proved claims, with those of imported theorems that they rest on."""
+    """The certificate of the theory's proved claims, with the imported theorems that they rest on, and with the texts
+    of all that it imports from outside of the catalogue."""
+    imports = [_theory(source.theory, theorems) for source, theorems in _imported(result, result.theorems)]
+    texts = [_theory(theory, ()) for theory in _sources(result.theory, {i["theory"] for i in imports})]
     data = {
         "format": FORMAT,
         "version": VERSION,
-        **_theory(result, result.theorems),
-        "imports": [_theory(source, theorems) for source, theorems in _imported(result, result.theorems)],
+        **_theory(result.theory, result.theorems),
+        "imports": [*texts, *imports],
     }
     return data | {"digest": seal(data)}
 
 
-def _theory(result: TheoryResult, theorems: Iterable[TheoremResult]) -> dict[str, Any]:
-    text = result.theory.text
+def _theory(theory: Theory, theorems: Iterable[TheoremResult]) -> dict[str, Any]:
     return {
-        "theory": result.theory.name,
-        "text": text,
-        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "theory": theory.name,
+        "text": theory.text,
+        "sha256": hashlib.sha256(theory.text.encode()).hexdigest(),
         "theorems": [_theorem(checked) for checked in theorems],
     }
+
+
+def _sources(theory: Theory, taken: set[str]) -> Iterator[Theory]:
+    """The theories outside of the catalogue that it imports from, directly or not, but for those taken already."""
+    for item in theory.imports:
+        yield from _sources(item.theory, taken)
+        if item.theory.name not in taken and (item.theory.path is None or item.theory.path.parent != CATALOGUE):
+            taken.add(item.theory.name)
+            yield item.theory
 
 
 def _theorem(checked: TheoremResult) -> dict[str, Any]:

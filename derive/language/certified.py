@@ -1,0 +1,86 @@
+"""Whether a certificate says what its text says: the kernel replays terms, and does not read the formula language."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from derive.kernel.certificate import decode, decode_context
+from derive.kernel.context import Context
+from derive.language.errors import LanguageError
+from derive.language.files import read_theory
+from derive.language.imports import ImportProblem
+from derive.language.loader import MAX_CHAIN, catalogue, load
+from derive.language.source import Source
+from derive.language.theory import Claim, Theorem, Theory
+
+Unlike = dict[tuple[str, int], str]  # by the theorem's name, as `verify` tells it, and the number of the claim
+
+
+def unlike(certificate: Mapping[str, Any]) -> Unlike:
+    """Why claims of a certificate, in which the kernel found all that it asks for, are not those of its text."""
+    texts = {part["theory"]: part["text"] for part in certificate["imports"]}
+    found: Unlike = {}
+    for part, prefix in (*((i, f"{i['theory']}.") for i in certificate["imports"]), (certificate, "")):
+        try:
+            theory = _read(part["theory"], part["text"], texts, ())
+        except (LanguageError, ImportProblem, RecursionError, MemoryError) as problem:
+            why = f"the text cannot be read: {getattr(problem, 'message', 'it is nested too deeply')}"
+            found |= {(prefix + t["name"], n): why for t in part["theorems"] for n, _ in enumerate(t["claims"], 1)}
+        else:
+            for theorem in part["theorems"]:
+                found |= {(prefix + theorem["name"], n): why for n, why in _of_theorem(theory, theorem)}
+    return found
+
+
+def _read(name: str, text: str, texts: Mapping[str, str], chain: tuple[str, ...]) -> Theory:
+    """The theory of a text, its imports from the texts of the certificate, else from the catalogue."""
+
+    def importer(source: str) -> Theory:
+        if source in chain or len(chain) >= MAX_CHAIN:
+            raise ImportProblem(f"the imports lead back to {source!r}")
+        if source in texts:
+            return _read(source, texts[source], texts, (*chain, source))
+        if source in catalogue():
+            return load(source)
+        raise ImportProblem(f"the text of {source!r} is not there")
+
+    if name in catalogue() and load(name).text == text:  # its imports are the catalogue's, whatever else is called so
+        return load(name)
+    return read_theory(Source(text, name), importer)
+
+
+def _of_theorem(theory: Theory, told: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
+    """Why claims of a theorem are not those of the text, with their numbers."""
+    theorem = next((t for t in theory.theorems if t.name == told["name"]), None)
+    listed = Counter(c.get("statement") for c in (*told["claims"], *told["open"]))
+    for number, claim in enumerate(told["claims"], 1):
+        if theorem is None:
+            yield number, "the text has no theorem of this name"
+        elif listed != Counter(c.statement for c in theorem.claims):
+            yield number, "the text has other claims in this theorem"
+        elif (why := _of_claim(theorem.claims, theory, theorem, claim)) is not None:
+            yield number, why
+
+
+def _of_claim(claims: tuple[Claim, ...], theory: Theory, theorem: Theorem, told: Mapping[str, Any]) -> str | None:
+    """Why a claim is not that of the text."""
+    condition, mine, full = decode(told["claim"]), decode_context(told["context"]), theory.context(theorem)
+    if not any(c.statement == told["statement"] and c.condition is condition for c in claims):
+        return "the claim is not what the text says"
+    for what, same in _compared(mine, full).items():
+        if not same:
+            return f"{what} are not those of the text"
+    return None
+
+
+def _compared(mine: Context, full: Context) -> dict[str, bool]:
+    """What a claim rests on, and whether it is what the text has; of the names those that it reaches."""
+    return {
+        "its axes": mine.axes == full.axes,
+        "its indices": mine.letters == full.letters,
+        "its hypotheses": mine.hypotheses == full.hypotheses,
+        "its variables": mine.declarations.items() <= full.declarations.items(),
+        "its definitions": mine.definitions.items() <= full.definitions.items(),
+    }
