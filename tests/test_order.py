@@ -300,7 +300,7 @@ REFUSALS = {
         line("a >= b", "combination", parts=(Part(term("a - b")),), where=condition("a > b", WORDS)),
         line("a >= b", "combination", parts=(Part(ONE, (Cite(0),)),)),
     ),
-    "a lemma that is not there": ("the line must name one lemma, as it stands", "a >= b", line("a >= b", "lemma")),
+    "a lemma that is not there": ("lemma takes one claim or sum, as it stands", "a >= b", line("a >= b", "lemma")),
     "a mean that may not exist": (
         "a mean or limit that may not exist",
         "E(q[i]**2) >= 0",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from derive.kernel import powers, sums
@@ -96,24 +97,18 @@ def branches(nf: Normal, term: Term) -> Poly:
 def condition(nf: Normal, term: Term) -> Poly:
     """The condition's indicator: 1 where it holds, else 0."""
     op, args = term.op, term.args
-    if op in ("true", "false"):
-        return {UNIT: 1} if op == "true" else {}
+    if op == "true":
+        return {UNIT: 1}
     if op == "cmp":
         return comparison(nf, term)
-    if op in ("and", "or"):
-        result: Poly = {UNIT: 1}
-        for a in args:
-            one = nf.condition(a)
-            result = nf.mul(result, one if op == "and" else complement(one))
-        return result if op == "and" else complement(result)
-    if op == "not":
-        return complement(nf.condition(args[0]))
     if op == "holds":
         return complement(nf.zero(nf.poly(args[0])))
-    if op in ("all", "any"):
-        inner = where(both(args[1], args[0] if op == "any" else negation(args[0])), 0, 1)
-        none = nf.poly(over("prod", inner, *term.bound))
-        return none if op == "all" else complement(none)
+    if op == "and":
+        return reduce(nf.mul, map(nf.condition, args))
+    if op == "all":
+        return nf.poly(over("prod", where(both(args[1], negation(args[0])), 0, 1), *term.bound))
+    if op in ("false", "not", "or", "any"):
+        return complement(nf.condition(negation(term)))
     raise Rejected(f"{op} is not a condition")
 
 

@@ -162,13 +162,8 @@ def instantiate(pattern: Term, found: Binding) -> Term:
     args = [instantiate(a, found) for a in pattern.args]
     if pattern.op == "mul":
         return mul(*(a for a in args if a is not num(1))) if len(args) > 1 else args[0]
-    if (
-        pattern.op == "add"
-        and len(args) == 2
-        and all(a.op == "num" for a in (args[0], *args[1].args))
-        and args[1].op == "neg"
-    ):
-        return num(args[0].value - args[1].args[0].value)  # the exponent of the power rule
+    if pattern is B - 1 and args[0].op == "num":  # the exponent of the power rule
+        return num(args[0].value - 1)
     bound = found["?k"] if pattern.bound else ()
     assert isinstance(bound, tuple)
     return make(pattern.op, args, pattern.value, bound)
