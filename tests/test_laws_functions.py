@@ -45,6 +45,7 @@ TRUE = {
     "exponents add over a positive base": ("a: real; b: real; x: positive", "x**(a + b) == x**a*x**b"),
     "exponents multiply over a positive base": ("a: real; b: real; x: positive", "x**(a*b) == (x**a)**b"),
     "letters as exponents of any base": ("n: axis; r: real; i: index[n]; j: index[n]", "r**(i + j) == r**i*r**j"),
+    "a power of two of a binary logarithm": ("x: positive", "2**(log(x)/log(2)) == x"),
     "an even power of minus one": ("n: axis; i: index[n]", "(-1)**(2*i) == 1"),
     "a product to a letter": ("n: axis; r: real; i: index[n]", "(-r)**i == (-1)**i*r**i"),
     "sine of a sum": ("x: real; y: real", "sin(x + y) == sin(x)*cos(y) + cos(x)*sin(y)"),
@@ -142,6 +143,7 @@ TRUE = {
 
 # (declarations, claim): the same without the condition, or one place off.
 FALSE = {
+    "a power of two of a ternary logarithm": ("x: positive", "2**(log(x)/log(3)) == x"),
     "the mean of a product of one entry": (
         "n: axis; i: index[n]; x: real[n]; q: random(mean=0, variance=1)[n]",
         "E(prod(1 + x[k]*q[i] for k in n)) == 1",

@@ -428,7 +428,7 @@ def _joined(
     opens: list[tuple[Opened, Fraction]],
     groups: dict[frozenset[tuple[Term, object]], Table],
 ) -> Iterator[Table]:
-    """Logarithms of one coefficient together; with the exponents that have it too; with those of no coefficient."""
+    """Logarithms of one coefficient together; with the exponents that have it too; with those of a part of it."""
     exponents = {
         key(t.args[0])[0] for m in goal.poly for a, _ in m for t in subterms(a) if t.op == "fn" and t.value == "exp"
     }
@@ -442,7 +442,7 @@ def _joined(
             u = here.canonical(product((a, e) for a, e in quotient.items() if e != 0))
             if key(u)[0] in exponents:
                 more[fn("exp", u)] = c
-        base = groups.get(frozenset(), {}) if rest else {}
+        base = next((groups[part] for part in sorted(groups, key=len) if part < rest), {})
         yield table
         yield from ({u: Fraction(1)} for u in _ratios(here, opens, rest))
         if more:

@@ -250,6 +250,8 @@ def _without_proof(claim: Claim, context: Context, attempt: Attempt, deadline: f
 
     agrees = holds_at_small_sizes(claim.condition, context, min(3.0, max(0.5, deadline - time.monotonic())))
     reason = explain(attempt)
+    if not agrees and context.hypotheses:  # what is missing matters less than that there is nothing to speak of
+        reason = _doubt(claim, context, Account(), deadline) or reason
     return ClaimResult(claim, "checked" if agrees else "undecided", reason)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from derive.kernel import powers
 from derive.kernel.poly import INDICES, UNIT, Exponent, Poly, add_to, constant, key, leading, scaled, small
 from derive.kernel.signs import NEG, POS, ZERO, sign
-from derive.term import MINUS_ONE, Term, over
+from derive.term import MINUS_ONE, Term, fn, over
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -49,6 +49,10 @@ def spread(nf: Normal, a: Term, exponent: Poly) -> Poly:
     """A positive atom to an exponent, term by term."""
     if a.op == "fn" and a.value == "exp":
         return nf.exp(nf.mul(nf.poly(a.args[0]), exponent))
+    inverse = (fn("log", a), -1)
+    if a.op == "num" and any(inverse in m for m in exponent):  # 2^(x / log 2) is e^x
+        turned = {m - {inverse}: c for m, c in exponent.items() if inverse in m}
+        return nf.mul(nf.exp(turned), spread(nf, a, {m: c for m, c in exponent.items() if inverse not in m}))
     result: Poly = {UNIT: 1}
     parts: dict[Term, Exponent] = {}
     inside = a.op == "prod" and sign(nf, a.args[0]) == POS
