@@ -11,7 +11,9 @@ from derive.evidence.enclosure import again
 from derive.evidence.hypotheses import FAILURES, Needs, determined, requirements
 from derive.evidence.operators import scope
 from derive.evidence.places import Budget, Evaluation, Exhausted, Letters, Scope
+from derive.kernel.check import pure_index
 from derive.kernel.context import Context, Declaration
+from derive.kernel.signs import split
 from derive.term import Term, subterms
 
 MAX_ASSIGNMENTS = 60
@@ -27,9 +29,11 @@ class Problem:
         self.context = context
         declared = context.declarations
         terms = [*conditions, *context.hypotheses]
-        self.about_sizes = [h for h in context.hypotheses if not h.names and not h.letters]
-        self.about_letters = [h for h in context.hypotheses if h.letters and _about_indices(h, context)]
-        others = [h for h in context.hypotheses if h not in self.about_sizes and h not in self.about_letters]
+        given = [part for h in context.hypotheses for part in split(h)]
+        self.about_sizes = [h for h in given if not h.names and not h.letters]
+        # What the kernel takes for a restriction of the claim's own letters: all others are closed, as they are there.
+        self.about_letters = [h for h in given if pure_index(h, context)]
+        others = [h for h in given if h not in self.about_sizes and h not in self.about_letters]
         needed = [r for h in others for r in requirements(h, context.letters)]
         self.examples = [r.condition for r in needed if _is_example(r.condition)]
         # That a declared law is one at all is a hypothesis, so that every law counts, used or not.
@@ -41,8 +45,8 @@ class Problem:
         known = determined(needed, self.scope, frozenset(e.args[0].value for e in self.examples))
         required = tuple(r for r in needed if r not in known or known[r].more)
         self.needs = Needs(self.scope, names, required, tuple(known.values()))
-        given = {row.name for row in known.values()}
-        self.free = tuple(declared[n] for n in names if declared[n].law is None and n not in given)
+        settled = {row.name for row in known.values()}
+        self.free = tuple(declared[n] for n in names if declared[n].law is None and n not in settled)
         self.random = tuple(declared[n] for n in names if declared[n].law is not None)
         letters = frozenset().union(*(t.letters for t in [*conditions, *self.about_letters]))
         bodies = [context.definitions[n].body for n in limited if n in context.definitions]
@@ -120,11 +124,6 @@ def certainly(here: Evaluation, condition: Term, letters: Letters) -> bool:
         return here.decide(condition, letters)
     except (*FAILURES, Exhausted):
         return False
-
-
-def _about_indices(condition: Term, context: Context) -> bool:
-    """Whether the condition speaks of indices and sizes alone."""
-    return all(n in context.declarations and context.declarations[n].kind == "index" for n in condition.names)
 
 
 def _parameters(declaration: Declaration) -> tuple[Term, ...]:
