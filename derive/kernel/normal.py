@@ -163,6 +163,7 @@ class Normal:
             kept = () if steady else known.open_facts(self)
             found = Normal(self.context, facts=kept, steady=steady, loose=loose, tick=self.tick)
             found.lows = {a: max(low, found.least(a)) for a, low in self.lows.items()}
+            found.guarded = self.guarded  # facts that are kept speak of them
             found.forget()
             self.inner[loose, steady] = found
         return found
