@@ -158,10 +158,9 @@ class Normal:
         """The normal form without facts, or with those that hold around the point; sizes do not move."""
         if not self.raw_facts and not self.guards and (self.loose, self.steady) == (loose, steady):
             return self
-        found = self.inner.get((loose, steady))
-        if found is None:
-            kept = () if steady else known.open_facts(self)
-            found = Normal(self.context, facts=kept, steady=steady, loose=loose, tick=self.tick)
+        if (found := self.inner.get((loose, steady))) is None:
+            facts = () if steady else known.open_facts(self)
+            found = Normal(self.context, facts=facts, steady=steady, loose=loose, tick=self.tick)
             found.lows = {a: max(low, found.least(a)) for a, low in self.lows.items()}
             found.guarded = self.guarded  # facts that are kept speak of them
             found.forget()
