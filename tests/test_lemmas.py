@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
-from derive.engine.check import check_theory, lemmas_of
+from derive.engine.check import _doubt, check_theory, lemmas_of
 from derive.kernel.check import check
-from derive.kernel.proof import Line, Proof, Rejected, Use
+from derive.kernel.proof import Account, Line, Proof, Rejected, Use
 from derive.language import load, loads
 from derive.language.printer import to_text
 
@@ -92,3 +93,10 @@ def test_what_makes_a_law_one_is_named_wherever_the_law_is_met() -> None:
     assert used(f"{law}def claim():\n    assert Var(q) == p*(1 - p)\n") == ["0 <= p <= 1"]
     assert used(f"{law}def claim():\n    assert Var(r) >= 0\n") == ["v >= 0"]
     assert used(f"{law}def claim():\n    assert p + p == 2*p\n") == []
+
+
+def test_late_proof_from_hypotheses_that_nothing_satisfies_is_doubted_all_the_same() -> None:
+    theory = loads("x: real\ny: real\ndef claim():\n    assume(x > 0)\n    assume(x < 0)\n    assert x == y\n")
+    (theorem,) = theory.theorems
+
+    assert _doubt(theorem.claims[0], theory.context(theorem), Account(), time.monotonic() - 1) is not None

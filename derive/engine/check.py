@@ -230,8 +230,8 @@ def _doubt(claim: Claim, context: Context, account: Account, deadline: float) ->
         return None
     from derive.evidence.refute import witness
 
-    seconds = min(2.0, deadline - time.monotonic())
-    point = witness(context, claim.condition, seconds, account.domain) if seconds > 0 else {}
+    seconds = max(0.5, min(2.0, deadline - time.monotonic()))  # some time, however late the proof was found
+    point = witness(context, claim.condition, seconds, account.domain)
     # Whether a mean or limit exists is not always seen at a point; where it is asked for, it must be.
     asked = any(t.op in ("E", "Var", "Cov", "limit") for c in account.domain for t in subterms(c))
     if point is None or (asked and point.get("defined") is False):

@@ -92,9 +92,9 @@ class Ground:
         self.needs = domain.needs(self.plain, body.args[0]) if body.op == "cmp" else []
         # A hypothesis that mentions a mean says that the mean exists.
         self.known = self.needs + [
-            replace(n, letters=(*n.letters, *(h.letters - context.letters)))
-            for h in context.hypotheses
-            for n in domain.needs(self.plain, h, "%")
+            replace(n, letters=(*n.letters, *own.values()))
+            for h, own in ((h, marked("%", h.letters - context.letters)) for h in context.hypotheses)
+            for n in domain.needs(self.plain, substitute(h, own), "%")
             if n.condition.op == "E"
         ]
         self.open = [n for n in self.needs if not domain.met(self.plain, n, ())]
@@ -116,7 +116,7 @@ class Ground:
         """Take comparisons that are proved for facts; their letters are not the claim's of the same name."""
         facts = list(self.full.raw_facts)
         for line in lines:
-            own = {k: index(f"^{k.value[0]}", k.value[1]) for k in line.letters}
+            own = marked("^", line.letters)
             guards = tuple(substitute(g, own) for g in line.guards)
             facts.append(Fact(substitute(line.term, own), line.signs, frozenset(own.values()), guards, line.source))
         if len(facts) > len(self.full.raw_facts):
@@ -133,11 +133,16 @@ class Ground:
             pass  # a filter of the claim itself speaks of its own letter; only what it says of indices is used
         elif part.op == "cmp" and part.args[1].op != "list" and part.args[0].op != "list":
             # Closed letters are not the claim's of the same name, of which a guard may speak.
-            own = {k: index(f"^{k.value[0]}", k.value[1]) for k in part.letters - self.context.letters}
+            own = marked("^", part.letters - self.context.letters)
             term, inside = substitute(difference(part), own), tuple(substitute(g, own) for g in guards)
             self.facts.append(Fact(term, RELATION[part.value], frozenset(own.values()), inside, source))
             if part.value == "==" and not guards:
                 self.equations[number] = (part.args[0], part.args[1])
+
+
+def marked(mark: str, letters: Iterable[Term]) -> dict[Term, Term]:
+    """Letters that are closed, each by a name that no claim has."""
+    return {k: index(mark + k.value[0], k.value[1]) for k in letters}
 
 
 def strip(claim: Term, context: Context) -> tuple[Term, tuple[Term, ...]]:

@@ -156,7 +156,7 @@ def may_vanish(nf: Normal, mono: Mono, name: str, known: Need) -> bool:
 
     An entry is not if its second moment is not 0, nor is a sum of entries of one law; functions of them may be.
     """
-    entry = var(name, *moments.law_of(nf, name)[0].letters)
+    entry = var(name, *sums.unused(nf, moments.law_of(nf, name)[0].letters, frozenset()))  # any one, at no known letter
     told = name_or_entry(nf, mono, name, known), degree_in(nf, mono, name, True)
     return None in told or not nf.certain(nf.term(moments.raw_moment(nf, entry, 2)))
 
