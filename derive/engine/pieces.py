@@ -310,7 +310,8 @@ def weights(here: Normal, poly: Poly) -> Iterator[tuple[Poly, Term, tuple[Term, 
 
 
 def absolute_pairs(board: Board, here: Normal, letters: frozenset[Term], poly: Poly) -> Iterator[Piece]:
-    """Squares of differences and products of the sizes |u| of terms that are summed over."""
+    """Squares of differences and products of the sizes |u| of terms that are summed over, products of the terms of a
+    sum that is squared."""
     switches = {t.args[0].args[0] for m in poly for a, _ in m for t in subterms(a) if t.op == "where"}
     for u in sorted(switches, key=key):
         loose = sorted(u.letters - letters, key=key)
@@ -322,6 +323,12 @@ def absolute_pairs(board: Board, here: Normal, letters: frozenset[Term], poly: P
                 Part(mul(first, second), (), (i, j), cmp("!=", i, j)),
             ]
             yield from (p for part in parts if (p := weighed(board, here, part, letters)))
+    for t in sorted({a for m in poly for a, e in m if e == 2 and a.op == "sum" and len(a.bound) == 1}, key=key):
+        i, j = (index(f"!a{p}", t.bound[0].value[1]) for p in (0, 1))
+        first, second = (substitute(t.args[0], {t.bound[0]: k}) for k in (i, j))
+        piece = weighed(board, here, Part(mul(first, second), (), (i, j), cmp("!=", i, j)), letters)
+        if piece is not None:
+            yield piece
 
 
 def pairings(letters: list[Term]) -> Iterator[list[tuple[Term, Term]]]:
