@@ -352,14 +352,14 @@ def compared(search: Search, goal: Goal, name: str, upper: Term, lower: Term, sc
 
 
 def by_exponents(search: Search, goal: Goal) -> list[Part] | None:
-    """U - V for positive U and V by their logarithms, where V is an exponential or a power of symbolic exponent, or U
-    is one and V a number."""
+    """U - V for positive U and V by their logarithms, where V is an exponential or a power of symbolic exponent, or U is
+    and no sum."""
     here = search.here(goal.scope)
     assert here is not None
     lower = {m: c for m, c in goal.poly.items() if c < 0}
     upper = {m: c for m, c in goal.poly.items() if c > 0}
-    side = upper if len(upper) == 1 and not any(lower) else lower
-    if len(lower) != 1 or not upper or not any(_grows(a) for m in side for a, _ in m):
+    sides = (upper, lower) if len(upper) == 1 else (lower,)
+    if len(lower) != 1 or not upper or not any(_grows(a) for side in sides for m in side for a, _ in m):
         return None
     u, v = here.term(upper), here.term(scaled(lower, -1))
     if sign(here, u) != POS or sign(here, v) != POS:
