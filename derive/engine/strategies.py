@@ -352,8 +352,8 @@ def compared(search: Search, goal: Goal, name: str, upper: Term, lower: Term, sc
 
 
 def by_exponents(search: Search, goal: Goal) -> list[Part] | None:
-    """U - V for positive U and V by their logarithms, where V is an exponential or a power of symbolic exponent, or U is
-    and no sum."""
+    """U - V for positive U and V by their logarithms, where V is an exponential or a power of symbolic exponent, or U
+    is one and no sum."""
     here = search.here(goal.scope)
     assert here is not None
     lower = {m: c for m, c in goal.poly.items() if c < 0}
