@@ -115,8 +115,10 @@ def inside(nf: Normal, atom: Term, known: list[Name]) -> Term:
         body = substitute(atom.args[0], mapping)
         filter_ = substitute(atom.args[1], mapping)
         return make(atom.op, (written(nf, nf.poly(body), known), filter_), atom.value, letters)
-    if atom.op == "fn":
-        return make("fn", [written(nf, nf.poly(a), known) for a in atom.args], atom.value)
+    if atom.op in ("fn", "E") or (atom.op == "cmp" and not nf.index_like(*atom.args)):
+        return make(atom.op, [written(nf, nf.poly(a), known) for a in atom.args], atom.value)
+    if atom.op == "where":
+        return make("where", (inside(nf, atom.args[0], known), *atom.args[1:]))
     if atom.op == "add":
         return written(nf, nf.poly(atom), known)
     return atom

@@ -46,7 +46,8 @@ def chains(ground: Ground, start: Term) -> list[tuple[tuple[Step, ...], Term]]:
     """What a side comes to by symmetries, each with the steps."""
     nf = ground.full
     seen, tried, found = {start}, 0, []
-    front: list[tuple[tuple[Step, ...], Term]] = [((), start)]
+    plain = written(nf, nf.poly(start), names(nf))
+    front: list[tuple[tuple[Step, ...], Term]] = [((), start), ((Step(identity(nf, start, plain), plain),), plain)]
     for _ in range(MAX_DEPTH):
         here, front = front, []
         for steps, term in here:
@@ -85,7 +86,7 @@ def means(term: Term, path: Path = ()) -> Iterator[tuple[Path, Term]]:
     """The means in the term that stand beneath no derivative, limit or mean, with their places."""
     if term.op == "E":
         yield path, term
-    for p, a in enumerate(term.args if term.op not in NONLOCAL and not term.bound else ()):
+    for p, a in enumerate(term.args if term.op not in NONLOCAL else ()):
         yield from means(a, (*path, p))
 
 

@@ -34,13 +34,13 @@ def shape_of(nf: Normal, group: Mono, z: Term) -> Shape | None:
         if a is z and isinstance(e, int) and 0 < e <= MAX_EXPONENT:
             powers = e
         elif a.op == "fn" and a.value == "exp":
-            parts = _by_degree(nf.poly(a.args[0]), z)
+            parts = by_degree(nf.poly(a.args[0]), z)
             if parts is None or not set(parts) <= {1, 2}:
                 return None
             for degree, part in parts.items():
                 add_to(exponent[degree], part, e)
         elif a.op == "where" and a.args[0].value in (">", "==") and e == 1:
-            parts = _by_degree(nf.poly(a.args[0].args[0]), z)
+            parts = by_degree(nf.poly(a.args[0].args[0]), z)
             if parts is None or not set(parts) <= {0, 1} or 1 not in parts:
                 return None
             if a.args[0].value == "==":
@@ -54,7 +54,7 @@ def shape_of(nf: Normal, group: Mono, z: Term) -> Shape | None:
     return Shape(powers, exponent[1], exponent[2], tuple(above), point)
 
 
-def _by_degree(poly: Poly, z: Term) -> dict[int, Poly] | None:
+def by_degree(poly: Poly, z: Term) -> dict[int, Poly] | None:
     """The coefficients of a polynomial in z; None where it is none."""
     parts: dict[int, Poly] = {}
     for mono, c in poly.items():

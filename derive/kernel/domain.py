@@ -36,6 +36,7 @@ from derive.term import (
     substitute,
     subterms,
     var,
+    where,
 )
 
 
@@ -67,7 +68,10 @@ class Walk:
         touched = scope.twice and (scope.carried or not crossed)
         implied = implied and not scope.carried
         if scope.random and moments.random_names(self.nf, condition):
-            implied = False
+            if condition.op in CONDITIONS and not scope.moved and not scope.moving:
+                condition, guards = almost_surely(self.nf, condition, guards)
+            else:
+                implied = False
         for name, letters, by in reversed(scope.moved):  # from the inside out
             if by is None and depends(self.nf, condition, name):
                 return  # what must hold near the point of a limit is asked by the limit itself
@@ -77,6 +81,13 @@ class Walk:
             if by is not None:
                 condition = replaced(self.nf, condition, name, letters, by)
         self.found[Need(condition, scope.letters, guards, implied, touched=touched)] = None
+
+
+def almost_surely(nf: Normal, condition: Term, guards: tuple[Term, ...]) -> tuple[Term, tuple[Term, ...]]:
+    """That the condition fails with probability 0, in the cases that random names make too; and the other guards."""
+    own = [g for g in guards if moments.random_names(nf, g)]
+    fails = make("E", (where(both(*own, negation(condition)), 1, 0),))
+    return cmp("==", fails, 0), tuple(g for g in guards if g not in own)
 
 
 def replaced(nf: Normal, condition: Term, name: str, letters: tuple[Term, ...], by: Term) -> Term:

@@ -9,7 +9,7 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from derive.kernel import moments, sums
-from derive.kernel.poly import CASES, Exponent, Mono, Poly, joined, key
+from derive.kernel.poly import CASES, Exponent, Mono, Poly, key
 from derive.kernel.signs import NEG, POS, sign
 from derive.term import TRUE, Term, make, substitute, subterms, var
 
@@ -38,7 +38,7 @@ def integrable(nf: Normal, term: Term, known: Iterable[Need]) -> bool:
             return False
     for group in opaque - others:
         families = {moments.law_of(nf, name)[1].family for name in moments.random_names(nf, group)}
-        power = growth(nf, group)
+        power = growth(nf, nf.poly(group))
         bounded = families <= BOUNDED or (power is not None and (power <= 2 or "random" not in families))
         seen: list[Poly] = []
         moments.expectation(nf.averaged(), nf.averaged().poly(group), seen)
@@ -47,25 +47,18 @@ def integrable(nf: Normal, term: Term, known: Iterable[Need]) -> bool:
     return True
 
 
-def growth(nf: Normal, term: Term) -> Exponent | None:
-    """A power p with |term| <= C (1 + |x|^p) for the largest random entry x; None where none is found."""
-    return _most(_growth(nf, mono) for mono in nf.poly(term))
-
-
-def _most(powers: Iterable[Exponent | None]) -> Exponent | None:
-    """The largest of the powers; None where one is not known."""
-    found = list(powers)
-    return None if None in found else max((p for p in found if p is not None), default=0)
+def growth(nf: Normal, poly: Poly) -> Exponent | None:
+    """A power p with |poly| <= C (1 + |x|^p) for the largest random entry x; None where none is found."""
+    powers = [_growth(nf, mono) for mono in poly]
+    return None if None in powers else max((p for p in powers if p is not None), default=0)
 
 
 def _growth(nf: Normal, mono: Mono) -> Exponent | None:
     """The same for a monomial: what stands below holds parts of what stands above, or is at least a constant."""
+    addends = moments.with_addend(nf, frozenset(), mono)
+    if addends is not None:
+        return growth(nf, addends[1])
     random = {a: e for a, e in mono if moments.random_names(nf, a)}
-    outer = next((a for a, e in sorted(random.items(), key=lambda p: key(p[0])) if a.op == "sum" and e in (1, 2)), None)
-    if outer is not None and any(e < 0 for e in random.values()):  # over a sum, addend by addend
-        new = sums.unused(nf, outer.bound, frozenset().union(*(p[0].letters for p in mono)))
-        addend = nf.poly(substitute(outer.args[0], dict(zip(outer.bound, new, strict=True))))
-        return _most(_growth(nf, m) for m in nf.mul(nf.finish(joined(mono, {(outer, -1)})), addend))
     above = {a: e for a, e in random.items() if e > 0 or (a.op == "fn" and a.value == "exp")}
     if not all(_below(nf, a, e, above) for a, e in random.items() if a not in above):
         return None
@@ -112,7 +105,7 @@ def _power(nf: Normal, atom: Term, exponent: Exponent) -> Exponent | None:
     if atom.op == "fn" and atom.value == "exp":
         return None if sign(nf, atom.args[0]) & (POS if exponent > 0 else NEG) else 0
     inside = sums.opened(nf, atom)[1] if atom.op in ("sum", "max", "min") else atom
-    power = 1 if atom.op == "var" else growth(nf, inside) if inside is not atom or atom.op == "add" else None
+    power = 1 if atom.op == "var" else growth(nf, nf.poly(inside)) if inside is not atom or atom.op == "add" else None
     return None if power is None else power * exponent
 
 

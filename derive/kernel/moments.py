@@ -115,21 +115,28 @@ def expectation(nf: Normal, poly: Poly, seen: list[Poly] | None = None) -> Poly:
 
 def _expect(nf: Normal, letters: frozenset[Term], mono: Mono, seen: list[Poly]) -> Poly:
     """E of the sum of a monomial over the letters."""
-    for a, e in sorted(mono, key=lambda p: key(p[0])):
-        if a.op == "sum" and isinstance(e, int) and e > 0 and random_names(nf, a):
-            taken = frozenset().union(*(p[0].letters for p in mono)) | letters
-            new = sums.unused(nf, a.bound, taken)
-            body = nf.poly(substitute(a.args[0], dict(zip(a.bound, new, strict=True))))
-            total: Poly = {}
-            for m, c in nf.mul(nf.finish(joined(mono, {(a, -1)})), body).items():
-                add_to(total, _expect(nf, letters | set(new), m, seen), c)
-            return total
+    addends = with_addend(nf, letters, mono)
+    if addends is not None:
+        total: Poly = {}
+        for m, c in addends[1].items():
+            add_to(total, _expect(nf, letters | set(addends[0]), m, seen), c)
+        return total
     certain = frozenset((a, e) for a, e in mono if not random_names(nf, a))
     result = nf.finish(certain)
     for _, group in components(mono - certain, lambda a: random_names(nf, a)):
         seen.append(_group(nf, group, seen))
         result = nf.mul(result, seen[-1])
     return sums.sum_over(nf, letters, result)
+
+
+def with_addend(nf: Normal, letters: frozenset[Term], mono: Mono) -> tuple[tuple[Term, ...], Poly] | None:
+    """The monomial with the addend of one of its random sums in place of it, at new letters; None where it has none."""
+    for a, e in sorted(mono, key=lambda p: key(p[0])):
+        if a.op == "sum" and isinstance(e, int) and e > 0 and random_names(nf, a):
+            new = sums.unused(nf, a.bound, letters.union(*(b.letters for b, _ in mono)))
+            body = nf.poly(substitute(a.args[0], dict(zip(a.bound, new, strict=True))))
+            return new, nf.mul(nf.finish(joined(mono, {(a, -1)})), body)
+    return None
 
 
 def _group(nf: Normal, group: Mono, seen: list[Poly]) -> Poly:
@@ -139,6 +146,10 @@ def _group(nf: Normal, group: Mono, seen: list[Poly]) -> Poly:
         a.op == "var" and isinstance(e, int) and e > 0 and not any(random_names(nf, s) for s in a.args)
         for a, e in group  # the entry at a random place, such as the largest, has another law
     )
+    if any(
+        a.op == "where" and a.args[0].value == "==" and negligible(nf, nf.poly(a.args[0].args[0])) for a, _ in group
+    ):
+        return {}
     degree = sum(e for _, e in group if isinstance(e, int))
     if pure and len({a.value for a, _ in group}) == 1 and degree <= MAX_DEGREE:
         return _entries(nf, group)
@@ -151,6 +162,37 @@ def _group(nf: Normal, group: Mono, seen: list[Poly]) -> Poly:
         if found is not None:
             return found
     return _opaque(nf, group)
+
+
+def negligible(nf: Normal, poly: Poly) -> bool:
+    """Whether a polynomial in entries with a density is 0 with probability 0.
+
+    It is if it has a degree in one of the entries whose coefficient is not 0: be it in the addend of a sum over letters
+    that tell its entries apart, beside which the name does not stand.
+    """
+    for atom in sorted({a for m in poly for a, e in m if a.op in ("var", "sum") and random_names(nf, a)}, key=key):
+        parts = densities.by_degree(poly, atom)
+        if parts is None or max(parts) < 1:
+            continue
+        top, body = parts[max(parts)], atom
+        rest = frozenset().union(*(random_names(nf, a) for part in parts.values() for m in part for a, _ in m))
+        if atom.op == "sum":
+            letters, body, filter_ = sums.opened(nf, atom)
+            if filter_ is not TRUE or not apart(nf, body, letters):
+                continue
+        if not rest.isdisjoint(random_names(nf, atom)):
+            continue
+        known = nf.certain(nf.term(top)) if not random_names(nf, nf.term(top)) else negligible(nf, top)
+        if known and (negligible(nf, nf.poly(body)) if body is not atom else spread(nf, atom)):
+            return True
+    return False
+
+
+def spread(nf: Normal, entry: Term) -> bool:
+    """Whether the law of the entry has a density."""
+    family, given = law_at(nf, entry)
+    width = given[-1] - given[0] if family == "uniform" else given[-1] if family == "normal" else num(0)
+    return sign(nf, nf.canonical(width)) == POS
 
 
 def _over_axis(nf: Normal, group: Mono, seen: list[Poly]) -> Poly | None:
