@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from derive.kernel import moments
 from derive.kernel.boundaries import changes_sign, lasting
 from derive.kernel.derivative import depends
-from derive.kernel.exponents import integral
 from derive.kernel.integrable import MEANS, integrable
 from derive.kernel.normal import Normal
 from derive.kernel.poly import CASES, PIECEWISE, constant
+from derive.kernel.powers import integral
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, sign, split
 from derive.term import (
     CONDITIONS,

@@ -1,13 +1,19 @@
-"""Products, quotients and powers in normal form: factors read before expansion, common factors, denominators."""
+"""Products, quotients and powers in normal form: factors read before expansion, common factors, denominators.
+
+Where an exponent is not a fixed integer, a positive base is split over its terms, b^(c m + k) as (b^m)^c b^k, so that
+what is free of a bound letter leaves a sum; the atoms are b^m. So is every base where the exponent is a sum of integers
+that are not negative, and one that is not 0 where they are integers. Elsewhere only factors of known sign come out.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from derive.kernel import exponents, special
+from derive.kernel import special
 from derive.kernel.poly import (
     CASES,
+    INDICES,
     MAX_EXPONENT,
     UNIT,
     Exponent,
@@ -26,8 +32,8 @@ from derive.kernel.poly import (
     small,
 )
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import NEG, POS, mul_signs, sign, sign_of
-from derive.term import MINUS_ONE, Term, fn, num
+from derive.kernel.signs import NEG, POS, ZERO, mul_signs, sign, sign_of
+from derive.term import MINUS_ONE, Term, fn, num, over
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -54,7 +60,7 @@ def factors(nf: Normal, term: Term, exponent: Poly) -> list[Factor]:
         return [({UNIT: -1}, exponent, MINUS_ONE), *factors(nf, args[0], exponent)]
     if op == "div":
         return [*factors(nf, args[0], exponent), *factors(nf, args[1], scaled(exponent, -1))]
-    if whole == 1 or not sign(nf, args[0]) & NEG or exponents.integral(nf, nf.poly(args[1])):
+    if whole == 1 or not sign(nf, args[0]) & NEG or integral(nf, nf.poly(args[1])):
         return factors(nf, args[0], nf.mul(nf.poly(args[1]), exponent))
     return [(nf.poly(term), exponent, term)]  # (b^p)^k is not b^(p k) where b is negative, b^p is 0 and b^(p k) is not
 
@@ -95,7 +101,7 @@ def to_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
         return {UNIT: 1}
     if not base:
         known = e is not None or sign(nf, nf.term(exponent)) in (POS, NEG)
-        return {} if known else exponents.opaque(nf, base, exponent)
+        return {} if known else opaque(nf, base, exponent)
     if base == {UNIT: 1}:
         return base
     if isinstance(e, int) and e > 0 and len(base) > 1:
@@ -107,22 +113,22 @@ def to_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
         return result
     if len(base) > 1 and nf.cases(base) is not None:
         return nf.by_cases(base, lambda here, part: here.power(part, exponent))
-    if e is None and exponents.integral(nf, exponent):
-        return exponents.integer_power(nf, base, exponent)
+    if e is None and integral(nf, exponent):
+        return integer_power(nf, base, exponent)
     if isinstance(e, int):
         scale, common, rest = parts(nf, base)
         result = nf.finish(frozenset((a, small(x * e)) for a, x in common))
         if len(rest) > 1:
             result = nf.mul(result, nf.finish(frozenset({(nf.term(rest), e)})))
         return scaled(result, raised(scale, e))
-    return exponents.real_power(nf, base, exponent)
+    return real_power(nf, base, exponent)
 
 
 def number_power(nf: Normal, value: Fraction, exponent: Poly) -> Poly:
     """value^exponent for a positive rational: a product of powers of primes."""
     result: Poly = {UNIT: 1}
     for p, k in primes(value).items():
-        result = nf.mul(result, exponents.spread(nf, num(p), scaled(exponent, k)))
+        result = nf.mul(result, spread(nf, num(p), scaled(exponent, k)))
     return result
 
 
@@ -205,7 +211,7 @@ def of_one_atom(nf: Normal, a: Term, e: Exponent) -> tuple[Exponent, Poly] | Non
         return (whole, {UNIT: raised(a.value, whole)}) if whole else None
     if a.op == "add":
         return (whole, nf.power(nf.poly(a), {UNIT: whole})) if whole > 0 else None
-    if a.op == "pow" and a.args[0] is MINUS_ONE and whole == e != 1 and exponents.integral(nf, nf.poly(a.args[1])):
+    if a.op == "pow" and a.args[0] is MINUS_ONE and whole == e != 1 and integral(nf, nf.poly(a.args[1])):
         return e - e % 2, {UNIT: 1}
     if a.op == "pow" and a.args[1].op == "num" and (a.args[1].value * e).denominator == 1:
         base = nf.poly(a.args[0])  # (u^p)^e is u^(pe) where u > 0 and 0 elsewhere
@@ -238,3 +244,114 @@ def lowered(nf: Normal, mono: Mono, a: Term, e: Exponent, lead: Mono, c: int | F
     # The rest is multiplied in first: base times u^e alone may be the monomial that we started from.
     total = add_to(total, nf.mul(nf.mul({base: 1}, rest), {frozenset({(a, e)}): 1}), -1)
     return scaled(total, Fraction(1) / c)
+
+
+# -- exponents that are no fixed integers ------------------------------------------------------------------------------
+
+
+def integral(nf: Normal, exponent: Poly) -> bool:
+    """Whether the exponent is an integer for all values of its letters and variables."""
+    return all(
+        c.denominator == 1 and all(isinstance(e, int) and e > 0 and _whole(nf, a) for a, e in m)
+        for m, c in exponent.items()
+    )
+
+
+def _whole(nf: Normal, atom: Term) -> bool:
+    if atom.op in INDICES or atom.op in ("size", "delta", "where"):
+        return True  # a `where` that is an atom is 0 or 1
+    if atom.op == "sum":
+        return integral(nf, nf.poly(atom.args[0]))
+    declaration = nf.context.declarations.get(atom.value) if atom.op == "var" else None
+    if declaration is None or atom.value in nf.loose:
+        return False
+    return declaration.kind in ("integer", "bit", "index") or nf.is_bit(atom)
+
+
+def opaque(nf: Normal, base: Poly, exponent: Poly) -> Poly:
+    """A power without a law: an atom. b^-p is 1 / b^p, also where b is not positive and the power is 0."""
+    turned = leading(exponent) < 0
+    atom = nf.term(base) ** nf.term(scaled(exponent, -1) if turned else exponent)
+    return {frozenset({(atom, -1 if turned else 1)}): 1}
+
+
+def spread(nf: Normal, a: Term, exponent: Poly) -> Poly:
+    """A positive atom to an exponent, term by term."""
+    if a.op == "fn" and a.value == "exp":
+        return nf.exp(nf.mul(nf.poly(a.args[0]), exponent))
+    inverse = (fn("log", a), -1)
+    if a.op == "num" and any(inverse in m for m in exponent):  # 2^(x / log 2) is e^x
+        turned = {m - {inverse}: c for m, c in exponent.items() if inverse in m}
+        return nf.mul(nf.exp(turned), spread(nf, a, {m: c for m, c in exponent.items() if inverse not in m}))
+    result: Poly = {UNIT: 1}
+    parts: dict[Term, Exponent] = {}
+    inside = a.op == "prod" and sign(nf, a.args[0]) == POS
+    for mono, c in exponent.items():
+        if mono and inside:  # a power of a product of positive factors is that of the powers
+            each = over("prod", a.args[0] ** nf.term({mono: 1}), *a.bound, where=a.args[1])
+            result = nf.mul(result, nf.power(nf.poly(each), {UNIT: c}))
+        else:
+            parts[a ** nf.term({mono: 1}) if mono else a] = c
+    return nf.mul(result, nf.finish(frozenset(parts.items()))) if parts else result
+
+
+def integer_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
+    """base^exponent for an exponent that is an integer but no number: a product to the power is that of the"""
+    scale, content, rest = parts(nf, base)
+    if len(rest) > 1 and sign(nf, nf.term(rest)) == NEG:
+        scale, rest = -scale, scaled(rest, -1)
+    result = number_power(nf, abs(Fraction(scale)), exponent)
+    if scale < 0:
+        result = nf.mul(result, _integer_atom(nf, MINUS_ONE, exponent))
+    for a, x in sorted(content, key=lambda p: key(p[0])):
+        if isinstance(x, int) or sign(nf, a) == POS:
+            result = nf.mul(result, _integer_atom(nf, a, scaled(exponent, x)))
+        else:
+            result = nf.mul(result, opaque(nf, {frozenset({(a, x)}): 1}, exponent))
+    return nf.mul(result, _integer_atom(nf, nf.term(rest), exponent)) if len(rest) > 1 else result
+
+
+def _integer_atom(nf: Normal, a: Term, exponent: Poly) -> Poly:
+    """An atom or a sum to an integer exponent: split where no part can be negative, or the base is not 0."""
+    if sign(nf, a) == POS:
+        return spread(nf, a, exponent)
+    moving = {m: c for m, c in exponent.items() if m}
+    free = exponent.get(UNIT, 0)
+    if not sign(nf, a) & ZERO:
+        parts = [(a ** nf.term({m: 1}), c) for m, c in moving.items()]
+    elif all(c > 0 and not nf.mono_sign(m, 1) & NEG for m, c in moving.items()):
+        # Each part less its least value, so that a power of n and one of n - 1 are told by one atom.
+        lows = {m: int(nf.mono_sign(m, 1) == POS) for m in moving}
+        parts = [(a ** nf.term(add_to({m: 1}, {UNIT: 1}, -lows[m])), c) for m, c in moving.items()]
+        free += sum(c * lows[m] for m, c in moving.items())
+    else:
+        return opaque(nf, nf.poly(a), exponent)
+    if free < 0 and sign(nf, a) & ZERO:
+        return opaque(nf, nf.poly(a), exponent)
+    result: Poly = {UNIT: 1}
+    for atom, c in parts:
+        result = nf.mul(result, nf.finish(frozenset({(atom, small(c))})))
+    return nf.mul(result, nf.power(nf.poly(a), {UNIT: free})) if free else result
+
+
+def real_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
+    """base^exponent for an exponent that may be no integer: factors of known sign and even powers come out."""
+    e = constant(exponent)
+    scale, content, rest = parts(nf, base)
+    result: Poly = {UNIT: 1}
+    left: list[tuple[Term, Exponent]] = []
+    for a, x in sorted(content, key=lambda p: key(p[0])):
+        signs = sign(nf, a)
+        if signs == POS or (not signs & NEG and e is not None and x > 0):
+            result = nf.mul(result, spread(nf, a, scaled(exponent, x)))
+        else:
+            left.append((a, x))
+    known = POS | ZERO if e is not None else POS
+    result = nf.mul(result, number_power(nf, abs(Fraction(scale)), exponent))
+    whole = scaled(nf.mul(rest, {frozenset(left): 1}), 1 if scale > 0 else -1)
+    if whole == {UNIT: 1}:
+        return result
+    atom = nf.term(whole)
+    if not sign(nf, atom) & ~known and (len(whole) > 1 or (len(left) == 1 and left[0][1] == 1 and scale > 0)):
+        return nf.mul(result, spread(nf, atom, exponent))
+    return nf.mul(result, opaque(nf, whole, exponent))

@@ -142,7 +142,7 @@ def nonempty(nf: Normal, letters: tuple[Term, ...], filter_: Term) -> bool:
 
 
 def _power(nf: Normal, term: Term) -> int:
-    from derive.kernel import exponents
+    from derive.kernel import powers
 
     base, exponent = term.args
     signs = sign(nf, base)
@@ -150,7 +150,7 @@ def _power(nf: Normal, term: Term) -> int:
         return POS
     value = exponent.value if exponent.op == "num" else None
     if value is None:
-        if not signs & ZERO and exponents.integral(nf, nf.poly(exponent)):
+        if not signs & ZERO and powers.integral(nf, nf.poly(exponent)):
             return NEG | POS
         return POS | ZERO if not signs & NEG else ANY
     if value.denominator != 1:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from derive.kernel import exponents
+from derive.kernel import powers
 from derive.kernel.poly import UNIT, Mono, Poly, add_to, constant, joined, leading, scaled
 from derive.kernel.signs import POS, sign
 from derive.term import PI, Term, fn, num
@@ -71,7 +71,7 @@ def _angle(nf: Normal, mono: Mono, c: Fraction) -> Pair:
     if mono == frozenset({(PI, 1)}):
         return _turned(nf, c)
     rest = mono - {(PI, 1)}
-    if rest != mono and c.denominator == 1 and exponents.integral(nf, {rest: 1}):
+    if rest != mono and c.denominator == 1 and powers.integral(nf, {rest: 1}):
         return nf.power({UNIT: -1}, {rest: c.numerator}), {}
     if c < 0:
         cosine, sine = _angle(nf, mono, -c)

@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from derive.kernel import powers
-from derive.kernel.exponents import integral
 from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, components, joined, key, leading, letter_key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import NEG, POS, ZERO, sign
@@ -288,7 +287,7 @@ def _apart(nf: Normal, k: Term, j: Term, body: Poly, filter_: Term) -> Poly:
 
 def _equal_factors(nf: Normal, k: Term, factor: Poly, how_many: Poly, filter_: Term) -> Poly:
     """The product of a factor free of the letter: a power, if no count that is not seen to be an integer is odd."""
-    if factor == {UNIT: 1} or integral(nf, how_many) or sign(nf, term := nf.term(factor)) == POS:
+    if factor == {UNIT: 1} or powers.integral(nf, how_many) or sign(nf, term := nf.term(factor)) == POS:
         return nf.power(factor, how_many)
     return _product_atom(nf, k, term, filter_)
 
@@ -298,10 +297,10 @@ def _power_product(nf: Normal, k: Term, a: Term, e: Exponent, how_many: Poly, fi
     exponent: Poly = {UNIT: e}
     whole = isinstance(e, int)
     powered = a.op == "pow" and k not in a.args[1].letters and sign(nf, a.args[0]) != POS
-    if whole and powered and integral(nf, power := nf.poly(a.args[1])):
+    if whole and powered and powers.integral(nf, power := nf.poly(a.args[1])):
         a, exponent = a.args[0], nf.mul(power, exponent)
     if k not in a.letters:
-        if (whole and integral(nf, how_many)) or sign(nf, a) == POS:
+        if (whole and powers.integral(nf, how_many)) or sign(nf, a) == POS:
             return nf.power(nf.poly(a), nf.mul(exponent, how_many))
     elif a.op == "fn" and a.value == "exp":
         return nf.power(nf.exp(nf.poly(over("sum", a.args[0], k, where=filter_))), exponent)
