@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from conftest import _checked
-from test_certificate import claim_of, sealed
+from test_certificate import claim_of, damaged, sealed, spots
 
 from derive.cli_limit import limited
 from derive.engine.certify import certificate_of
 from derive.engine.check import check_theory
 from derive.kernel.certificate import verify
+from derive.kernel.proof import Rejected
 from derive.language import load, loads
 from derive.language.certified import unlike
 from derive.language.loader import catalogue
@@ -157,3 +160,21 @@ def test_texts_that_are_imported_come_with_the_certificate(tmp_path: Path) -> No
     assert unlike(certificate) == {}
     certificate["imports"][0]["text"] = texts["first"].replace("/2", "/3")
     assert unlike(certificate) == {("same", 1): "its definitions are not those of the text"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_damaged_certificate_is_compared_without_a_crash(seed: int) -> None:
+    """Whatever the kernel has told of it; only what is no certificate at all is not compared."""
+    random = Random(seed)
+    whole = json.loads(made())
+    where = list(spots(whole))
+    compared = 0
+    for _ in range(150):
+        certificate = damaged(whole, random, where)
+        with suppress(Exception):
+            sealed(certificate)
+        with suppress(Rejected):
+            verify(certificate)
+            unlike(certificate)
+            compared += 1
+    assert compared > 20

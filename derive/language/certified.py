@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from derive.kernel.certificate import decode, decode_context
+from derive.kernel.check import MALFORMED
 from derive.kernel.context import Context
+from derive.kernel.proof import Rejected
 from derive.language.errors import LanguageError
 from derive.language.files import read_theory
 from derive.language.imports import ImportProblem
 from derive.language.loader import MAX_CHAIN, catalogue, load
 from derive.language.source import Source
-from derive.language.theory import Claim, Theorem, Theory
+from derive.language.theory import Theorem, Theory
 
 Unlike = dict[tuple[str, int], str]  # by the theorem's name, as `verify` tells it, and the number of the claim
 
@@ -54,20 +56,23 @@ def _read(name: str, text: str, texts: Mapping[str, str], chain: tuple[str, ...]
 def _of_theorem(theory: Theory, told: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
     """Why claims of a theorem are not those of the text, with their numbers."""
     theorem = next((t for t in theory.theorems if t.name == told["name"]), None)
-    listed = Counter(c.get("statement") for c in (*told["claims"], *told["open"]))
+    listed = Counter(str(c.get("statement")) for c in (*told["claims"], *told["open"]))
     for number, claim in enumerate(told["claims"], 1):
         if theorem is None:
             yield number, "the text has no theorem of this name"
         elif listed != Counter(c.statement for c in theorem.claims):
             yield number, "the text has other claims in this theorem"
-        elif (why := _of_claim(theorem.claims, theory, theorem, claim)) is not None:
+        elif (why := _of_claim(theory, theorem, claim)) is not None:
             yield number, why
 
 
-def _of_claim(claims: tuple[Claim, ...], theory: Theory, theorem: Theorem, told: Mapping[str, Any]) -> str | None:
+def _of_claim(theory: Theory, theorem: Theorem, told: Mapping[str, Any]) -> str | None:
     """Why a claim is not that of the text."""
-    condition, mine, full = decode(told["claim"]), decode_context(told["context"]), theory.context(theorem)
-    if not any(c.statement == told["statement"] and c.condition is condition for c in claims):
+    try:
+        condition, mine, full = decode(told["claim"]), decode_context(told["context"]), theory.context(theorem)
+    except (Rejected, *MALFORMED):  # which the kernel has told
+        return "it is malformed"
+    if not any(c.statement == told["statement"] and c.condition is condition for c in theorem.claims):
         return "the claim is not what the text says"
     for what, same in _compared(mine, full).items():
         if not same:
