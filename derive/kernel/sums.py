@@ -182,7 +182,8 @@ def _mean_of_a_sum(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | N
 
     if [(a.op, e) for a, e in mono] != [("E", 1)]:
         return None
-    total = sum_over(nf, letters, nf.poly(next(iter(mono))[0].args[0]))
+    # A mean takes all values of its names, also in a case of them.
+    total = sum_over(nf.averaged(), letters, nf.averaged().poly(next(iter(mono))[0].args[0]))
     return None if moments.random_names(nf, nf.term(total)) else total
 
 
