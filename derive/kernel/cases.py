@@ -8,21 +8,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from derive.kernel import powers, sums
-from derive.kernel.poly import (
-    CASES,
-    MAX_CASES,
-    UNIT,
-    Mono,
-    Poly,
-    add_to,
-    constant,
-    key,
-    letter_key,
-    mono_key,
-    scaled,
-    small,
-    threshold,
-)
+from derive.kernel.poly import CASES, UNIT, Mono, Poly, add_to, constant, key, letter_key, mono_key, scaled, threshold
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import NEG, POS, ZERO, difference, sign
 from derive.kernel.wellformed import subscript_axis
@@ -30,6 +16,9 @@ from derive.term import TRUE, Term, both, cmp, delta, negation, over, substitute
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
+
+
+MAX_CASES = 6  # 0-1 atoms of one expression that are told apart
 
 
 def complement(indicator: Poly) -> Poly:
@@ -344,9 +333,9 @@ def solved(nf: Normal, u: Term) -> tuple[Term, Term] | None:
         if len(mono) == 1:
             ((a, e),) = mono
             if e == 1 and a.op == "var" and not nf.is_bit(a):
-                rest = {m: -Fraction(c) / poly[mono] for m, c in poly.items() if m is not mono}
+                rest = scaled({m: c for m, c in poly.items() if m is not mono}, -1 / Fraction(poly[mono]))
                 if not any(a in subterms(b) for m in rest for b, _ in m):
-                    return a, nf.term({m: small(c) for m, c in rest.items()})
+                    return a, nf.term(rest)
     return None
 
 

@@ -20,24 +20,7 @@ from derive.kernel.proof import Account, Condition, Proof, Rejected, Step, Use
 from derive.kernel.rules import RULES, instantiate, match
 from derive.kernel.signs import RELATION, ZERO, Fact, difference, sign, split
 from derive.kernel.wellformed import laws_complete, subscript_axis, well_formed
-from derive.term import (
-    CONDITIONS,
-    NONLOCAL,
-    TRUE,
-    Term,
-    alike,
-    both,
-    cmp,
-    fresh,
-    index,
-    make,
-    negation,
-    num,
-    over,
-    size,
-    substitute,
-    subterms,
-)
+from derive.term import NONLOCAL, TRUE, Term, alike, cmp, fresh, index, negation, num, over, size, substitute, subterms
 
 
 class Names:
@@ -218,7 +201,7 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
         note(account, "sign judgement")
         for need in domain.needs(ground.plain, claim):  # there is no left side: all of it must be defined
             if not domain.met(ground.full, need, ground.known):
-                raise Undefined(shown(need))
+                raise Undefined(need.shown())
         return account
     if claim.op != "cmp":
         raise Rejected(f"{claim.op} is not a claim")
@@ -251,9 +234,9 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
         raise Rejected("the last step does not give the right side")
     for need in domain.needs(ground.plain, right):
         if not domain.met(ground.full, need, ground.known):
-            raise Undefined(shown(need))
-        account.obligations.append(Condition(shown(need), need, ground.full, ground.known))
-    account.domain += [shown(need, whole=True) for need in ground.open]
+            raise Undefined(need.shown())
+        account.obligations.append(Condition(need.shown(), need, ground.full, ground.known))
+    account.domain += [need.shown(whole=True) for need in ground.open]
     return account
 
 
@@ -274,16 +257,6 @@ class Undefined(Rejected):
     def __init__(self, condition: Term):
         super().__init__("the right side may be undefined where the left side is not")
         self.condition = condition
-
-
-def shown(need: Need, whole: bool = False) -> Term:
-    """The need as a condition, for all its letters; `whole`: with the case in which it is one."""
-    condition, guards = need.condition, both(*need.guards)
-    letters = [k for k in need.letters if k in condition.letters | guards.letters]
-    if letters:
-        return over("all", condition, *letters, where=guards)
-    known = whole and guards is not TRUE and condition.op in CONDITIONS
-    return make("or", (negation(guards), condition)) if known else condition
 
 
 def note(account: Account, rule: str) -> None:

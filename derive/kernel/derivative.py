@@ -10,24 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from derive.kernel.proof import Rejected
-from derive.term import (
-    PI,
-    ZERO,
-    Term,
-    add,
-    both,
-    cmp,
-    delta,
-    fn,
-    fresh,
-    make,
-    mul,
-    num,
-    over,
-    rename_bound,
-    substitute,
-    where,
-)
+from derive.term import PI, Term, add, both, cmp, delta, fn, fresh, mul, num, over, rename_bound, substitute, where
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -53,7 +36,7 @@ SLOPES: dict[str, Callable[[Term], Term]] = {
     "lgamma": lambda u: fn("digamma", u),
     "digamma": lambda u: fn("trigamma", u),
     "abs": lambda u: fn("sign", u),
-    "sign": lambda u: ZERO,
+    "sign": lambda u: num(0),
     "relu": lambda u: where(cmp(">", u, 0), 1, 0),
 }
 
@@ -71,25 +54,25 @@ def differentiate(nf: Normal, term: Term, entry: Term) -> Term:
 
     def d(t: Term) -> Term:
         if t not in memo:
-            memo[t] = one(t) if depends(nf, t, entry.value) else ZERO
+            memo[t] = one(t) if depends(nf, t, entry.value) else num(0)
         return memo[t]
 
     def one(t: Term) -> Term:
         op, args = t.op, t.args
         if op == "var":
-            return mul(*map(delta, args, entry.args)) if t.value == entry.value else ZERO
+            return mul(*map(delta, args, entry.args)) if t.value == entry.value else num(0)
         if op == "def":
             return d(nf.unfold(t))
         if op == "add":
-            return add(*(x for a in args if (x := d(a)) is not ZERO))
+            return add(*(x for a in args if (x := d(a)) is not num(0)))
         if op == "neg":
             return -d(args[0])
         if op == "mul":
-            slopes = [(p, x) for p, a in enumerate(args) if (x := d(a)) is not ZERO]
+            slopes = [(p, x) for p, a in enumerate(args) if (x := d(a)) is not num(0)]
             return add(*(mul(*args[:p], x, *args[p + 1 :]) for p, x in slopes))
         if op == "div":
             top, bottom = d(args[0]), d(args[1])
-            if bottom is ZERO:
+            if bottom is num(0):
                 return top / args[1]
             return (top * args[1] - args[0] * bottom) / args[1] ** 2
         if op == "pow":
@@ -107,7 +90,7 @@ def differentiate(nf: Normal, term: Term, entry: Term) -> Term:
         if op == "where":
             return where(args[0], d(args[1]), d(args[2]))
         if op == "delta":
-            return ZERO
+            return num(0)
         if t.bound and op != "at" and not {k.value[0] for k in t.bound}.isdisjoint(k.value[0] for k in entry.letters):
             return one(rename_bound(t, entry.letters))
         if op == "sum":
@@ -122,7 +105,7 @@ def differentiate(nf: Normal, term: Term, entry: Term) -> Term:
             return over("sum", d(args[0]) * left_out, k, where=args[1])
         if op in ("max", "min") and len(t.bound) == 1:
             body = args[0] if op == "max" else -args[0]
-            return substitute(d(args[0]), {t.bound[0]: make("argmax", (body, args[1]), None, t.bound)})
+            return substitute(d(args[0]), {t.bound[0]: over("argmax", body, *t.bound, where=args[1])})
         if op == "diff":
             return d(differentiate(nf, args[0], args[1]))
         raise Rejected(f"there is no rule for the derivative of {op}")
@@ -133,8 +116,8 @@ def differentiate(nf: Normal, term: Term, entry: Term) -> Term:
 def power_slope(term: Term, base_slope: Term, exponent_slope: Term) -> Term:
     base, exponent = term.args
     less = num(exponent.value - 1) if exponent.op == "num" else exponent - 1
-    parts = [exponent * base**less * base_slope] if base_slope is not ZERO else []
-    if exponent_slope is not ZERO:
+    parts = [exponent * base**less * base_slope] if base_slope is not num(0) else []
+    if exponent_slope is not num(0):
         parts.append(term * fn("log", base) * exponent_slope)
     return add(*parts)
 

@@ -32,6 +32,7 @@ from derive.term import (
     make,
     negation,
     num,
+    over,
     rebuild,
     substitute,
     subterms,
@@ -54,6 +55,15 @@ class Need:
     implied: bool = True
     sure: bool = True  # whether the term has the need at all, or only may have it
     touched: bool = False  # whether a second derivative may exist where it fails, and be another than the formal one
+
+    def shown(self, whole: bool = False) -> Term:
+        """The need as a condition, for all its letters; `whole`: with the case in which it is one."""
+        condition, guards = self.condition, both(*self.guards)
+        letters = [k for k in self.letters if k in condition.letters | guards.letters]
+        if letters:
+            return over("all", condition, *letters, where=guards)
+        known = whole and guards is not TRUE and condition.op in CONDITIONS
+        return make("or", (negation(guards), condition)) if known else condition
 
 
 class Walk:
@@ -228,7 +238,7 @@ def _binder(w: Walk, t: Term, scope: Scope) -> None:
     _visit(w, body, inner)
     if t.op in ("max", "min", "argmax"):
         if filter_ is not TRUE:
-            w.need(make("any", (t.args[1], TRUE), None, t.bound), scope)
+            w.need(over("any", t.args[1], *t.bound), scope)
         if any(depends(w.nf, t.args[0], name) for name in scope.moving):
             _attained_once(w, t, scope)
 
@@ -245,7 +255,7 @@ def _attained_once(w: Walk, t: Term, scope: Scope) -> None:
     gap = near.canonical(substitute(body, {k: first}) - substitute(body, {k: second}))
     if gap is num(0):
         return
-    at = make("argmax", (body, TRUE), None, t.bound)
+    at = over("argmax", body, *t.bound)
     scope = kinked(scope)
     inner = scope.with_(letters=(*scope.letters, first), guards=(*scope.guards, cmp("!=", first, at)))
     _edge(w, cmp("<", substitute(body, {k: first}), substitute(body, {k: at})), inner, gap, cmp("!=", first, second))

@@ -31,23 +31,7 @@ from derive.kernel.signs import (
     sign_of,
     split,
 )
-from derive.term import (
-    TRUE,
-    Term,
-    both,
-    cmp,
-    index,
-    make,
-    negation,
-    num,
-    over,
-    replace_variable,
-    size,
-    substitute,
-    subterms,
-    transform,
-    where,
-)
+from derive.term import TRUE, Term, both, cmp, index, negation, num, over, size, substitute, subterms, transform, where
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -80,14 +64,6 @@ def open_facts(self: Normal) -> tuple[Fact, ...]:
 
     strict = [f for f in self.raw_facts if not f.signs & ZERO and not f.guards]
     return tuple(f for f in strict if all(map(polynomial, subterms(self.opened(f.term)))))
-
-
-def opened(self: Normal, term: Term) -> Term:
-    """The term with its definitions unfolded."""
-    while not term.names.isdisjoint(self.context.definitions):  # the last one first, since it rests on the others
-        last = [d for d in self.context.definitions.values() if d.name in term.names][-1]
-        term = replace_variable(term, last.name, last.letters, last.body, "def")
-    return term
 
 
 def bound_size(self: Normal, fact: Fact) -> None:
@@ -296,7 +272,7 @@ def part_holds(self: Normal, part: Term) -> bool:
     if part.op == "or":
         first, *rest = part.args
         other = self.under(negation(first))
-        return self.holds(first) or other is None or other.holds(make("or", rest) if len(rest) > 1 else rest[0])
+        return self.holds(first) or other is None or other.holds(negation(both(*map(negation, rest))))
     some = part.op == "any" and nonempty(self, part.bound, both(*part.args))
     return some or constant(self.condition(part)) == 1
 

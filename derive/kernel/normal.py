@@ -21,7 +21,6 @@ from derive.kernel.context import Context
 from derive.kernel.integrable import Profile
 from derive.kernel.poly import (
     CASES,
-    MAX_CASES,
     MAX_TERMS,
     UNIT,
     Mono,
@@ -216,7 +215,7 @@ class Normal:
     def zero_by_cases(self, poly: Poly, depth: int) -> bool:
         """Whether the polynomial is 0 in each case of one of its 0-1 atoms."""
         found = {a for m in poly for a, _ in m if a.op in CASES or (a.op == "var" and self.is_bit(a))}
-        if not found or len(found) > 2 * MAX_CASES:
+        if not found or len(found) > 2 * by_case.MAX_CASES:
             return False
         atom = min(found, key=lambda a: (a.op != "delta", key(a)))
         if atom.op == "var":
@@ -296,6 +295,13 @@ class Normal:
                 raise Rejected(f"{term.value} is not defined with {len(term.args)} subscripts")
             self.unfolded[term] = substitute(definition.body, dict(zip(definition.letters, term.args, strict=True)))
         return self.unfolded[term]
+
+    def opened(self, term: Term) -> Term:
+        """The term with its definitions unfolded."""
+        while not term.names.isdisjoint(self.context.definitions):  # the last one first, since it rests on the others
+            last = [d for d in self.context.definitions.values() if d.name in term.names][-1]
+            term = replace_variable(term, last.name, last.letters, last.body, "def")
+        return term
 
     def evaluate(self, term: Term) -> Poly:
         if term.op not in VALUES:
@@ -396,7 +402,6 @@ class Normal:
     # -- the laws, by subject ----------------------------------------------------------------------------------------
 
     install = known.install
-    opened = known.opened
     record = known.record
     least = known.least
     facts_about = known.facts_about

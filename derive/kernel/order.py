@@ -15,20 +15,7 @@ from derive.kernel.normal import Normal
 from derive.kernel.poly import Poly, add_to
 from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected
 from derive.kernel.rules import instantiate, meta
-from derive.kernel.signs import (
-    FLIP,
-    NEG,
-    POS,
-    RELATION,
-    ZERO,
-    Fact,
-    add_signs,
-    difference,
-    mul_signs,
-    nonempty,
-    sign,
-    split,
-)
+from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, add_signs, difference, mul_signs, nonempty, sign, split
 from derive.kernel.wellformed import subscript_axis, well_formed
 from derive.term import PI, TRUE, Number, Term, cmp, fn, mul, negation, num, over, substitute, subterms
 
@@ -245,7 +232,7 @@ def _combination(board: Board, here: Normal, line: Line, term: Term, letters: fr
             rest = substitute(rest, {g.args[0]: g.args[1]})
     if not here.is_zero(here.poly(rest)):
         raise Rejected("the parts do not add up")
-    return signs if side == POS else FLIP[signs]
+    return mul_signs(signs, side)
 
 
 def _extremum(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:

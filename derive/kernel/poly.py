@@ -19,7 +19,6 @@ UNIT: Mono = frozenset()
 INDICES = frozenset({"index", "argmax"})
 CASES = frozenset({"where", "delta"})  # atoms whose value is 0 or 1; bits are the third kind
 PIECEWISE = frozenset({"abs", "sign", "relu", "max", "min"})  # functions in pieces
-MAX_CASES = 6  # 0-1 atoms of one expression that are told apart
 MAX_TERMS = 4000  # of a polynomial, before it is refused as too large
 MAX_EXPONENT = 100  # of a sum that is multiplied out
 MAX_BITS = 200_000  # of a number raised to a power
