@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from derive.kernel import powers, sums
 from derive.kernel.poly import CASES, UNIT, Mono, Poly, add_to, constant, key, letter_key, mono_key, scaled, threshold
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import NEG, POS, ZERO, difference, sign
+from derive.kernel.signs import NEG, POS, RELATION, ZERO, difference, nonempty, sign, split
 from derive.kernel.wellformed import subscript_axis
 from derive.term import TRUE, Term, both, cmp, delta, negation, over, substitute, subterms, where
 
@@ -344,3 +344,37 @@ def is_bit(nf: Normal, atom: Term) -> bool:
     if declaration is None or atom.value in nf.loose:
         return False
     return declaration.kind == "bit" or bool(declaration.law and declaration.law.family == "bernoulli")
+
+
+# -- what is known -----------------------------------------------------------------------------------------------------
+
+
+def holds(nf: Normal, condition: Term) -> bool:
+    """Whether the condition is known: among the guards, by signs, or by its indicator; `a or b` as b where a is not."""
+    return all(part in nf.guards or part_holds(nf, part) for part in split(condition))
+
+
+def part_holds(nf: Normal, part: Term) -> bool:
+    if part.op == "cmp":
+        return part.value in RELATION and not nf.compare(part) & ~RELATION[part.value]
+    if part.op == "or":
+        first, *rest = part.args
+        other = nf.under(negation(first))
+        return nf.holds(first) or other is None or other.holds(negation(both(*map(negation, rest))))
+    some = part.op == "any" and nonempty(nf, part.bound, both(*part.args))
+    return some or constant(nf.condition(part)) == 1
+
+
+def compare(nf: Normal, condition: Term) -> int:
+    """The signs that left - right can have."""
+    left, right = condition.args
+    if left is right:
+        return ZERO
+    gap = difference(condition)
+    if not (nf.index_like(left) and nf.index_like(right)):
+        signs = sign(nf, gap)
+        if not signs & ~RELATION[condition.value]:  # by its form, before anything is multiplied out
+            return signs
+    if constant(nf.condition(condition)) == 1:
+        return RELATION[condition.value]
+    return sign(nf, gap) & sign(nf, nf.canonical(gap))

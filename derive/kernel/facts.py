@@ -12,26 +12,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from derive.kernel import moments, powers
-from derive.kernel.poly import INDICES, PIECEWISE, UNIT, Poly, add_to, constant, key, leading, scaled, threshold
+from derive.kernel.poly import PIECEWISE, UNIT, Poly, add_to, constant, key, leading, scaled, threshold
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import (
-    ANY,
-    FLIP,
-    KIND,
-    NEG,
-    POS,
-    RELATION,
-    ZERO,
-    Fact,
-    add_signs,
-    difference,
-    mul_signs,
-    nonempty,
-    sign,
-    sign_of,
-    split,
-)
-from derive.term import TRUE, Term, both, cmp, index, negation, num, over, size, substitute, subterms, transform, where
+from derive.kernel.signs import ANY, KIND, NEG, POS, ZERO, Fact, add_signs, mul_signs, nonempty, sign, sign_of
+from derive.term import TRUE, Term, both, index, num, over, size, substitute, subterms, transform, where
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -217,7 +201,7 @@ def beyond_known(self: Normal, poly: Poly) -> int:
     for known, signs in (*self.orders, *((low_size(self, a), POS | ZERO) for a in sizes)):
         for mono in [m for m in known if m and m in poly]:
             c = Fraction(poly[mono]) / known[mono]
-            found = signs if c > 0 else FLIP[signs]
+            found = mul_signs(signs, sign_of(c))
             for m, d in add_to(dict(poly), known, -c).items():
                 found = add_signs(found, self.mono_sign(m, d))
             result &= found
@@ -255,41 +239,10 @@ def opens_cases(self: Normal, term: Term) -> bool:
         if t.op == "where":
             return True
         if t.op == "fn" and t.value in PIECEWISE:
-            signs = sign(self, t.args[0] if len(t.args) == 1 else difference(cmp("==", *t.args)))
+            signs = sign(self, t.args[0] if len(t.args) == 1 else t.args[0] - t.args[1])
             if signs & NEG and signs & POS:
                 return True
     return False
-
-
-def holds(self: Normal, condition: Term) -> bool:
-    """Whether the condition is known: among the guards, by signs, or by its indicator; `a or b` as b where a is not."""
-    return all(part in self.guards or part_holds(self, part) for part in split(condition))
-
-
-def part_holds(self: Normal, part: Term) -> bool:
-    if part.op == "cmp":
-        return part.value in RELATION and not self.compare(part) & ~RELATION[part.value]
-    if part.op == "or":
-        first, *rest = part.args
-        other = self.under(negation(first))
-        return self.holds(first) or other is None or other.holds(negation(both(*map(negation, rest))))
-    some = part.op == "any" and nonempty(self, part.bound, both(*part.args))
-    return some or constant(self.condition(part)) == 1
-
-
-def compare(self: Normal, condition: Term) -> int:
-    """The signs that left - right can have."""
-    left, right = condition.args
-    if left.op in INDICES and right.op in INDICES and (left is right):
-        return ZERO
-    gap = difference(condition)
-    if not (self.index_like(left) and self.index_like(right)):
-        signs = sign(self, gap)
-        if not signs & ~RELATION[condition.value]:  # by its form, before anything is multiplied out
-            return signs
-    if constant(self.condition(condition)) == 1:
-        return RELATION[condition.value]
-    return sign(self, gap) & sign(self, self.canonical(gap))
 
 
 def kind_sign(self: Normal, entry: Term) -> int:

@@ -406,8 +406,8 @@ class Normal:
     least = known.least
     facts_about = known.facts_about
     instance = known.instance
-    holds = known.holds
-    compare = known.compare
+    holds = by_case.holds
+    compare = by_case.compare
     kind_sign = known.kind_sign
     power = powers.to_power
     mono_sign = powers.mono_sign
