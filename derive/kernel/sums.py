@@ -7,6 +7,7 @@ by colouring; a bad choice misses an equality and cannot make one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -25,12 +26,17 @@ _heights: dict[Term, int] = {}
 
 
 def height(term: Term) -> int:
-    """How deep canonical binders are nested in the term."""
+    """A number above those of all canonical binders in the term."""
     found = _heights.get(term)
     if found is None:
         inner = max((height(a) for a in term.args), default=0)
-        found = _heights[term] = inner + (1 if term.bound else 0)
+        found = _heights[term] = max([inner + bool(term.bound), *(n + 1 for n in numbers(term.bound))])
     return found
+
+
+def numbers(letters: Iterable[Term]) -> set[int]:
+    """The numbers of those letters that canonical binders bind."""
+    return {int(k.value[0][1:].split(".")[0]) for k in letters if k.value[0][0] == "$"}
 
 
 def opened(nf: Normal, term: Term) -> tuple[tuple[Term, ...], Term, Term]:
@@ -47,9 +53,10 @@ def unused(nf: Normal, bound: tuple[Term, ...], taken: frozenset[Term]) -> tuple
 
 
 def level_above(nf: Normal, *terms: Term) -> int:
-    """The number of a canonical binder around the terms, above any that a guard speaks of."""
-    used = [int(k.value[0][1:].split(".")[0]) + 1 for k in nf.guarded if k.value[0].startswith("$")]
-    return max([height(t) for t in terms] + used, default=0)
+    """The number of a canonical binder around the terms, above any that a guard speaks of, and of no letter in them."""
+    first = max([*map(height, terms), *(n + 1 for n in numbers(nf.guarded))], default=0)
+    outside = numbers(frozenset().union(*(t.letters for t in terms)))
+    return min(set(range(first, first + len(outside) + 1)) - outside)
 
 
 def filtered_sum(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Term) -> Poly:
