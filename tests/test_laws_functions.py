@@ -45,6 +45,14 @@ TRUE = {
     "exponents add over a positive base": ("a: real; b: real; x: positive", "x**(a + b) == x**a*x**b"),
     "exponents multiply over a positive base": ("a: real; b: real; x: positive", "x**(a*b) == (x**a)**b"),
     "letters as exponents of any base": ("n: axis; r: real; i: index[n]; j: index[n]", "r**(i + j) == r**i*r**j"),
+    "positive exponents add over a base that may be 0": (
+        "p: positive; g: positive; a: positive; assume(p <= 1)",
+        "(1 - p)**g*(1 - p)**(a + 1) == (1 - p)**(g + a + 1)",
+    ),
+    "a product that may be 0 to a positive power": (
+        "x: nonnegative; y: nonnegative; g: positive",
+        "(x*y)**g == x**g*y**g",
+    ),
     "a power of two of a binary logarithm": ("x: positive", "2**(log(x)/log(2)) == x"),
     "an even power of minus one": ("n: axis; i: index[n]", "(-1)**(2*i) == 1"),
     "a product to a letter": ("n: axis; r: real; i: index[n]", "(-r)**i == (-1)**i*r**i"),
@@ -143,6 +151,8 @@ TRUE = {
 
 # (declarations, claim): the same without the condition, or one place off.
 FALSE = {
+    "exponents of any sign over a base that may be 0": ("x: nonnegative; g: real", "x**2 == x**g*x**(2 - g)"),
+    "an exponent that may be 0 over a base that may be": ("x: nonnegative; g: nonnegative", "0**g*x == 0"),
     "a power of two of a ternary logarithm": ("x: positive", "2**(log(x)/log(3)) == x"),
     "the mean of a product of one entry": (
         "n: axis; i: index[n]; x: real[n]; q: random(mean=0, variance=1)[n]",

@@ -336,17 +336,18 @@ def _integer_atom(nf: Normal, a: Term, exponent: Poly) -> Poly:
 
 def real_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
     """base^exponent for an exponent that may be no integer: factors of known sign and even powers come out."""
-    e = constant(exponent)
+    # A sum of positive exponents splits over 0 too: each power of it is 0.
+    splits = constant(exponent) is not None or all(c > 0 and nf.mono_sign(m, 1) == POS for m, c in exponent.items())
     scale, content, rest = parts(nf, base)
     result: Poly = {UNIT: 1}
     left: list[tuple[Term, Exponent]] = []
     for a, x in sorted(content, key=lambda p: key(p[0])):
         signs = sign(nf, a)
-        if signs == POS or (not signs & NEG and e is not None and x > 0):
+        if signs == POS or (not signs & NEG and splits and x > 0):
             result = nf.mul(result, spread(nf, a, scaled(exponent, x)))
         else:
             left.append((a, x))
-    known = POS | ZERO if e is not None else POS
+    known = POS | ZERO if splits else POS
     result = nf.mul(result, number_power(nf, abs(Fraction(scale)), exponent))
     whole = scaled(nf.mul(rest, {frozenset(left): 1}), 1 if scale > 0 else -1)
     if whole == {UNIT: 1}:
