@@ -151,7 +151,8 @@ def test_what_is_no_symmetry_is_refused(why: str) -> None:
         ("exp(2*h[i])/sum(exp(h[k]) for k in n)", None),
         ("exp(-h[i])/sum(exp(h[k]) for k in n)", None),
         ("h[i]/sum(c[k]*h[k]**2 for k in n)", None),
-        ("log(1 + h[i]**2)", None),
+        ("log(1 + h[i]**2)", 2),
+        ("log(h[i]**2)", None),
     ],
 )
 def test_growth_in_the_entries(text: str, power: int | None) -> None:

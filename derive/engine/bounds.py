@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from derive.engine import telescope
 from derive.engine.pieces import Factors, Opened, opened, product
+from derive.kernel import moments
 from derive.kernel.normal import Normal
 from derive.kernel.order import ROWS, STEEPEST, U, V
 from derive.kernel.poly import Mono, Poly, add_to, key, mono_key
@@ -27,6 +28,7 @@ from derive.term import (
     delta,
     div,
     fn,
+    make,
     mul,
     neg,
     num,
@@ -91,6 +93,10 @@ def from_claim(search: Search) -> None:
             elif t.op == "max" and t.args[0].op == "fn" and t.args[0].value == "abs" and t.args[1] is TRUE:
                 for line in _squares(search, t):
                     search.suggest(line)
+            elif t.op == "E" and moments.random_names(nf, t.args[0]):  # E(f)**2 is at most E(f**2)
+                mapping, letters = general(search, t)
+                spread = make("Var", (substitute(t.args[0], mapping),))
+                search.suggest(Line(cmp(">=", spread, NOUGHT), "combination", (), (Part(spread),), (), letters))
             elif t.op == "fn" and t.value in STEEPEST:
                 mapping, letters = general(search, t)
                 search.slopes[t.value, substitute(t.args[0], mapping), letters] = None

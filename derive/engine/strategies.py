@@ -9,7 +9,7 @@ from itertools import islice
 from math import lcm
 from typing import TYPE_CHECKING
 
-from derive.engine import bounds
+from derive.engine import bounds, means
 from derive.engine.pieces import (
     Known,
     Piece,
@@ -22,6 +22,7 @@ from derive.engine.pieces import (
     weights,
 )
 from derive.engine.simplex import combine
+from derive.kernel import moments
 from derive.kernel.normal import Normal
 from derive.kernel.poly import CASES, Mono, Poly, add_to, key, mono_key, scaled
 from derive.kernel.proof import Cite, Line, Part
@@ -36,6 +37,7 @@ from derive.term import (
     cmp,
     div,
     fn,
+    make,
     mul,
     neg,
     negation,
@@ -468,6 +470,26 @@ def by_terms(search: Search, goal: Goal) -> list[Part] | None:
     return None
 
 
+def by_mean(search: Search, goal: Goal) -> list[Part] | None:
+    """The mean of a comparison that holds whatever the random names are."""
+    here = search.here(goal.scope)
+    assert here is not None
+    if moments.random_names(here, goal.scope.where):
+        return None
+    for body in means.bodies(here, goal.poly, goal.addends):
+        for tangent in means.logarithms(here, body):
+            search.suggest(tangent)
+        number = search.prove(body, goal.strict, goal.scope, goal.depth + 1)
+        if number is not None:
+            condition = above(make("E", (body,)), goal.strict)
+            cites = (search.cite(number, goal.scope),)
+            line = Line(condition, "mean_of_a_comparison", (body,), (), cites, goal.scope.letters, goal.scope.where)
+            found = search.add(line)
+            if found is not None:
+                return [Part(ONE, (search.cite(found, goal.scope),))]
+    return None
+
+
 Strategy = Callable[["Search", Goal], list[Part] | None]
 ALL: tuple[Strategy, ...] = (
     by_combination,
@@ -478,4 +500,5 @@ ALL: tuple[Strategy, ...] = (
     by_roots,
     by_square,
     by_terms,
+    by_mean,
 )

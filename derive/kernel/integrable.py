@@ -72,9 +72,7 @@ def _below(nf: Normal, atom: Term, exponent: Exponent, above: dict[Term, Exponen
     A sum of what is never negative is at least each of its addends, so that sqrt(addend / sum) is at most 1.
     """
     if atom.op == "add":
-        parts = [(m, nf.mono_sign(m, c)) for m, c in nf.poly(atom).items()]
-        fixed = any(s == POS and not moments.random_names(nf, nf.term({m: 1})) for m, s in parts)
-        return fixed and not any(s & NEG for _, s in parts)
+        return _at_least(nf, nf.poly(atom))
     if atom.op != "sum" or len(atom.bound) != 1 or (-2 * exponent) % 1:
         return False
     (k,), body, filter_ = sums.opened(nf, atom)
@@ -91,6 +89,13 @@ def _below(nf: Normal, atom: Term, exponent: Exponent, above: dict[Term, Exponen
     return True
 
 
+def _at_least(nf: Normal, poly: Poly) -> bool:
+    """Whether the polynomial is at least a positive constant, all its terms being never negative."""
+    parts = [(m, nf.mono_sign(m, c)) for m, c in poly.items()]
+    fixed = any(s == POS and not moments.random_names(nf, nf.term({m: 1})) for m, s in parts)
+    return fixed and not any(s & NEG for _, s in parts)
+
+
 def _half(nf: Normal, poly: Poly) -> dict[Term, Fraction]:
     """The random factors of the square root of a product, if the others are not 0."""
     factors = next(iter(poly)) if len(poly) == 1 else frozenset()
@@ -104,6 +109,9 @@ def _power(nf: Normal, atom: Term, exponent: Exponent) -> Exponent | None:
         return 0
     if atom.op == "fn" and atom.value == "exp":
         return None if sign(nf, atom.args[0]) & (POS if exponent > 0 else NEG) else 0
+    if atom.op == "fn" and atom.value == "log" and _at_least(nf, nf.poly(atom.args[0])) and exponent > 0:
+        power = growth(nf, nf.poly(atom.args[0]))
+        return None if power is None else power * exponent
     inside = sums.opened(nf, atom)[1] if atom.op in ("sum", "max", "min") else atom
     power = 1 if atom.op == "var" else growth(nf, nf.poly(inside)) if inside is not atom or atom.op == "add" else None
     return None if power is None else power * exponent

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from derive.kernel import domain
+from derive.kernel import domain, moments
 from derive.kernel.normal import Normal
 from derive.kernel.poly import Poly, add_to
 from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected
 from derive.kernel.rules import instantiate, meta
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, add_signs, difference, mul_signs, nonempty, sign, split
 from derive.kernel.wellformed import subscript_axis, well_formed
-from derive.term import PI, TRUE, Number, Term, cmp, fn, mul, negation, num, over, substitute, subterms
+from derive.term import PI, TRUE, Number, Term, cmp, fn, make, mul, negation, num, over, substitute, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.check import Ground
@@ -282,8 +282,21 @@ def _stated(board: Board, here: Normal, line: Line, term: Term, letters: frozens
     return RELATION[condition.value]
 
 
+def _averaged(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
+    """The mean of what is known, whatever random names are, to be at least 0, or at most."""
+    if len(line.values) != 1 or len(line.cites) != 1 or moments.random_names(here, line.where):
+        raise Rejected("a mean takes one comparison, in no case of random names")
+    (body,), (cite,), mean = line.values, line.cites, make("E", line.values)
+    board.settled(mean)
+    known, signs = (body, sign(here, body)) if cite is None else board.cited(here, cite, letters)
+    if not here.equal(known, body) or not here.equal(term, mean):
+        raise Rejected("the mean is of something else")
+    return signs if signs != NEG | POS else NEG | ZERO | POS
+
+
 PROCEDURES = {
     "combination": _combination,
+    "mean_of_a_comparison": _averaged,
     "extremum": _extremum,
     "case_distinction": _cases,
     "lemma": _stated,
