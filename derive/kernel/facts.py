@@ -195,10 +195,11 @@ def facts_about(self: Normal, term: Term, strict: bool = False) -> int:
 
 
 def beyond_known(self: Normal, poly: Poly) -> int:
-    """The signs of c f + rest, where f is known by a comparison or as a size less its least value, by those of both."""
+    """The signs of c f + rest, f known by a comparison or the ends of a size or a law, by those of both."""
     sizes = {a for m in poly for a, e in m if a.op == "size" and e == 1}
     result = ANY
-    for known, signs in (*self.orders, *((low_size(self, a), POS | ZERO) for a in sizes)):
+    ends = (*(low_size(self, a) for a in sizes), *moments.ends(self, poly))
+    for known, signs in (*self.orders, *((p, POS | ZERO) for p in ends)):
         for mono in [m for m in known if m and m in poly]:
             c = Fraction(poly[mono]) / known[mono]
             found = mul_signs(signs, sign_of(c))

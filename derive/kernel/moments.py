@@ -20,7 +20,7 @@ from derive.kernel.context import Declaration, Law
 from derive.kernel.poly import UNIT, Mono, Poly, add_to, components, joined, key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, ZERO, sign
-from derive.term import TRUE, Term, add, fn, make, num, over, substitute, subterms, var
+from derive.term import TRUE, Term, add, fn, make, mul, num, over, substitute, subterms, var
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -93,6 +93,16 @@ def hides(nf: Normal, term: Term, name: str, by: Term) -> bool:
     return any(name in nf.context.reached(t.names) - (t.names & shown) for t in means)
 
 
+def ends(nf: Normal, poly: Poly) -> Iterator[Poly]:
+    """What is never negative: how far the uniform entries in the polynomial lie from the ends of their law."""
+    entries = {a for m in poly for a, _ in m if a.op == "var" and is_random(nf, a.value) and a.value not in nf.loose}
+    for entry in sorted(entries, key=key):
+        family, given = law_at(nf, entry)
+        if family == "uniform":
+            yield nf.poly(entry - given[0])
+            yield nf.poly(given[1] - entry)
+
+
 def support(nf: Normal, entry: Term) -> int:
     """The signs that the random entry can have."""
     family, given = law_at(nf, entry)
@@ -161,7 +171,62 @@ def _group(nf: Normal, group: Mono, seen: list[Poly]) -> Poly:
         found = _single(nf, group, next(iter(entries)))
         if found is not None:
             return found
+    found = _wave(nf, group)
+    if found is not None:
+        return found
+    if len(entries) == len({t.value for t in entries}) == 2 and not any(bound & t.letters for t in entries):
+        found = _iterated(nf, group, entries)
+        if found is not None:
+            seen.append(_opaque(nf, group))  # which does not tell that it exists
+            return found
     return _opaque(nf, group)
+
+
+def _wave(nf: Normal, group: Mono) -> Poly | None:
+    """E of a sine or cosine of a sum of normal entries, or of two: e^(-Var/2) times that of the mean."""
+    waves = [a for a, e in sorted(group, key=lambda p: key(p[0])) for _ in range(int(e) if e in (1, 2) else 3)]
+    if len(waves) > 2 or any(
+        a.op != "fn" or a.value not in ("sin", "cos") or not _linear(nf, a.args[0]) for a in waves
+    ):
+        return None
+
+    def damped(kind: str, u: Term) -> Term:
+        return fn("exp", -make("Var", (u,)) / 2) * fn(kind, make("E", (u,)))
+
+    first, *rest = sorted(waves, key=lambda a: a.value)  # cos before sin
+    (u,) = first.args
+    if not rest:
+        return nf.poly(damped(first.value, u))
+    ((v,),) = (a.args for a in rest)
+    kind = "cos" if rest[0].value == first.value else "sin"  # a product is half a sum or difference of two
+    inner, outer = damped(kind, v - u), damped(kind, v + u)
+    return nf.poly((inner - outer if first.value == "sin" else inner + outer) / 2)
+
+
+def _linear(nf: Normal, term: Term) -> bool:
+    """Whether the term is linear in normal entries."""
+    for mono in nf.poly(term):
+        random = [(a, e) for a, e in mono if random_names(nf, a)]
+        if len(random) > 1 or any(e != 1 for _, e in random):
+            return False
+        for a, _ in random:
+            if a.op == "sum":
+                if not _linear(nf, sums.opened(nf, a)[1]):
+                    return False
+            elif a.op != "var" or law_at(nf, a)[0] != "normal" or random_names(nf, mul(*a.args)):
+                return False
+    return True
+
+
+def _iterated(nf: Normal, group: Mono, entries: set[Term]) -> Poly | None:
+    """E over one of two independent entries at fixed values of the other, then over that one (Fubini)."""
+    for entry in sorted(entries, key=key):
+        moving = frozenset(p for p in group if entry in subterms(p[0]))
+        inner = _single(nf, moving, entry) if not random_names(nf, mul(*entry.args)) else None
+        outer = expectation(nf, nf.mul({group - moving: 1}, inner)) if inner is not None else None
+        if outer is not None and not any(t.op == "E" for t in subterms(nf.term(outer))):
+            return outer
+    return None
 
 
 def negligible(nf: Normal, poly: Poly) -> bool:
