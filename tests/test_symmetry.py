@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import pytest
 from flint import fmpq
@@ -159,6 +160,14 @@ def test_growth_in_the_entries(text: str, power: int | None) -> None:
     assert growth(NF, NF.poly(read(text))) == power
 
 
+def test_exponents_that_are_integers_are_of_the_type_of_integers() -> None:
+    h = read("h[i]")
+
+    (mono,) = NF.exp({frozenset({(h, 1)}): Fraction(2)})
+
+    assert [type(e) for _, e in mono] == [int]
+
+
 def claims(body: str) -> list[ClaimResult]:
     (theorem,) = check_theory(loads(HEAD + "\ndef claim():\n" + body)).theorems
     return list(theorem.claims)
@@ -208,6 +217,7 @@ def test_mean_is_proved_by_symmetry(claim: str) -> None:
         "E(c[i]*s[i]) == 1/n",
         "E(s[i]) == 1/(n + 1)",
         "E(s[i]*s[j]) == 1/n**2",
+        "E(g[i]*W[argmax(g[k] for k in n), y]) == 1",
     ],
 )
 def test_mean_without_the_symmetry_is_not_proved(claim: str) -> None:
@@ -234,6 +244,8 @@ def test_mean_without_the_symmetry_is_not_proved(claim: str) -> None:
         ("b[i]*h[i]", False),
         ("r[i] - 1", False),
         ("q[i]", False),
+        ("h[argmax(h[k] for k in n)]", True),
+        ("c[argmax(h[k] for k in n)]", False),  # not random itself
         ("v[i] - v[i]", False),
         ("exp(h[i]) - 1", False),  # not a polynomial
     ],

@@ -82,7 +82,7 @@ def exp(nf: Normal, u: Poly) -> Poly:
         return nf.by_cases(u, lambda here, part: here.exp(part))
     result: Poly = {UNIT: 1}
     factors: dict[Term, Exponent] = {}
-    for mono, c in u.items():
+    for mono, c in add_to({}, u).items():  # whole coefficients become integers, as exponents must be
         logs = [a for a, e in mono if a.op == "fn" and a.value == "log"]
         if len(logs) == 1 and (logs[0], 1) in mono and sign(nf, logs[0].args[0]) == POS:
             result = nf.mul(result, nf.power(nf.poly(logs[0].args[0]), {mono - {(logs[0], 1)}: c}))

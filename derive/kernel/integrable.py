@@ -237,4 +237,6 @@ def degree_in(nf: Normal, mono: Mono, name: str, single: bool) -> int | None:
 def _all_apart(nf: Normal, entries: list[Term]) -> bool:
     """Whether the entries are known to be different ones."""
     pairs = [(a, b) for p, a in enumerate(entries) for b in entries[:p]]
-    return all(any(not nf.delta(i, j) for i, j in zip(a.args, b.args, strict=True)) for a, b in pairs)
+    # Beside an entry may stand one of another name, at a place that the first name decides.
+    same = all(a.value == b.value for a, b in pairs)
+    return same and all(any(not nf.delta(i, j) for i, j in zip(a.args, b.args, strict=True)) for a, b in pairs)

@@ -254,8 +254,8 @@ def negligible(nf: Normal, poly: Poly) -> bool:
 
 
 def spread(nf: Normal, entry: Term) -> bool:
-    """Whether the law of the entry has a density."""
-    family, given = law_at(nf, entry)
+    """Whether it is a random entry whose law has a density; what stands at a random place need not be random."""
+    family, given = law_at(nf, entry) if is_random(nf, entry.value) else ("", ())
     width = given[-1] - given[0] if family == "uniform" else given[-1] if family == "normal" else num(0)
     return sign(nf, nf.canonical(width)) == POS
 
