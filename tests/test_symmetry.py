@@ -218,6 +218,7 @@ def test_mean_is_proved_by_symmetry(claim: str) -> None:
         "E(s[i]) == 1/(n + 1)",
         "E(s[i]*s[j]) == 1/n**2",
         "E(g[i]*W[argmax(g[k] for k in n), y]) == 1",
+        "E(sin(c[argmax(h[k] for k in n)])) == 0",
     ],
 )
 def test_mean_without_the_symmetry_is_not_proved(claim: str) -> None:

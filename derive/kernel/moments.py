@@ -65,7 +65,9 @@ def varies(nf: Normal, name: str) -> bool:
 
 
 def law_at(nf: Normal, entry: Term) -> tuple[str, tuple[Term, ...]]:
-    """The family of the law of a random entry, and its parameters there."""
+    """The family of the law of an entry, and its parameters there; none of what is not random, be its place random."""
+    if not is_random(nf, entry.value):
+        return "", ()
     declaration, law = law_of(nf, entry.value)
     mapping = dict(zip(declaration.letters, entry.args, strict=False))
     return law.family, tuple(substitute(p, mapping) for p in law.parameters)
@@ -254,8 +256,8 @@ def negligible(nf: Normal, poly: Poly) -> bool:
 
 
 def spread(nf: Normal, entry: Term) -> bool:
-    """Whether it is a random entry whose law has a density; what stands at a random place need not be random."""
-    family, given = law_at(nf, entry) if is_random(nf, entry.value) else ("", ())
+    """Whether the law of the entry has a density."""
+    family, given = law_at(nf, entry)
     width = given[-1] - given[0] if family == "uniform" else given[-1] if family == "normal" else num(0)
     return sign(nf, nf.canonical(width)) == POS
 

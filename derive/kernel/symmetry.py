@@ -88,7 +88,7 @@ def _mirrored(nf: Normal, body: Term, entry: Term) -> Term:
 
 def image(nf: Normal, entry: Term) -> Term:
     """What lies on the other side of the centre of the entry's law."""
-    family, parameters = moments.law_at(nf, entry) if moments.is_random(nf, entry.value) else ("", ())
+    family, parameters = moments.law_at(nf, entry)
     if family not in MIRRORED:
         raise Rejected("the law is not symmetric")
     return MIRRORED[family](entry, *parameters)
