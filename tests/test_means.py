@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from derive.engine.check import check_theory
 from derive.evidence.enclosure import Enclosed, evaluate
 from derive.kernel.moments import expectation
 from derive.kernel.normal import Normal
@@ -100,3 +101,19 @@ def test_what_has_no_closed_form_stays_a_mean(text: str) -> None:
     term = NF.term(expectation(NF, NF.poly(expression(text, THEORY, THEORY["claim"]))))
 
     assert any(t.op == "E" for t in subterms(term))
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "E(at(max(v, p), p, 1)) == 1",
+        "E(at(relu(v - p), p, 1)) == 0",
+        "E(at(where(v <= 2*p, 1, 0), p, -1)) == 1",
+    ],
+)
+def test_entries_lie_between_the_ends_of_their_law_at_the_point_only(claim: str) -> None:
+    theory = loads(f"p: positive\nv: uniform(0, p)\ndef claim():\n    assert E(max(v, p)) == p\n    assert {claim}\n")
+    ((plain, moved),) = (t.claims for t in check_theory(theory).theorems)
+
+    assert plain.verdict == "proved"
+    assert moved.verdict != "proved"

@@ -96,11 +96,14 @@ def hides(nf: Normal, term: Term, name: str, by: Term) -> bool:
 
 
 def ends(nf: Normal, poly: Poly) -> Iterator[Poly]:
-    """What is never negative: how far the uniform entries in the polynomial lie from the ends of their law."""
-    entries = {a for m in poly for a, _ in m if a.op == "var" and is_random(nf, a.value) and a.value not in nf.loose}
+    """What is never negative: how far the uniform entries in the polynomial lie from the ends of their law.
+
+    Nothing where they, or names in their law, may be replaced or move: the entries lie between the ends at the point.
+    """
+    entries = {a for m in poly for a, _ in m if nf.steady and a.op == "var" and is_random(nf, a.value)}
     for entry in sorted(entries, key=key):
         family, given = law_at(nf, entry)
-        if family == "uniform":
+        if family == "uniform" and nf.loose.isdisjoint(nf.context.reached(entry.names)):
             yield nf.poly(entry - given[0])
             yield nf.poly(given[1] - entry)
 
