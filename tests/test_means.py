@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from derive.engine.check import check_theory
 from derive.evidence.enclosure import Enclosed, evaluate
+from derive.kernel.check import check
+from derive.kernel.context import Law
 from derive.kernel.moments import expectation
 from derive.kernel.normal import Normal
+from derive.kernel.proof import Proof, Rejected, Step
 from derive.language import expression, loads
-from derive.term import subterms
+from derive.term import ONE, subterms, var
 
 HEAD = """
 n: axis
@@ -117,3 +121,14 @@ def test_entries_lie_between_the_ends_of_their_law_at_the_point_only(claim: str)
 
     assert plain.verdict == "proved"
     assert moved.verdict != "proved"
+
+
+def test_law_that_depends_on_a_random_name_is_refused() -> None:
+    theory = loads("a: real\ng: normal(0, 1)\nv: normal(a, 1)\ndef claim():\n    assert E(v*g) == 0\n")
+    context, claim = theory.context(theory["claim"]), theory["claim"].claims[0].condition
+    proof = Proof(claim, (Step("moment", claim.args[1]),))
+    shifted = replace(context.declarations["v"], law=Law("normal", (var("g"), ONE)))
+
+    check(proof, context)
+    with pytest.raises(Rejected, match="outside of a mean"):
+        check(proof, replace(context, declarations={**context.declarations, "v": shifted}))

@@ -188,7 +188,8 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
     well_formed(proof.claim, context)
     laws_complete(context)
     ground = Ground(proof.claim, context, tick, names)
-    if any(moments.random_names(ground.plain, c) for c in (proof.claim, *context.hypotheses)):
+    laws = (p for d in context.declarations.values() if d.law is not None for p in d.law.parameters)
+    if any(moments.random_names(ground.plain, c) for c in (proof.claim, *context.hypotheses, *laws)):
         raise Rejected("a random name outside of a mean")
     if any(n.touched for n in ground.open):
         raise Rejected("a second derivative where a function may touch a kink that it does not cross")

@@ -100,8 +100,7 @@ def ends(nf: Normal, poly: Poly) -> Iterator[Poly]:
 
     Nothing where they, or names in their law, may be replaced or move: the entries lie between the ends at the point.
     """
-    entries = {a for m in poly for a, _ in m if nf.steady and a.op == "var" and is_random(nf, a.value)}
-    for entry in sorted(entries, key=key):
+    for entry in sorted({a for m in poly for a, _ in m if nf.steady and a.op == "var"}, key=key):
         family, given = law_at(nf, entry)
         if family == "uniform" and nf.loose.isdisjoint(nf.context.reached(entry.names)):
             yield nf.poly(entry - given[0])
