@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from derive.kernel import moments
+from derive.kernel.derivative import SLOPES
 from derive.kernel.normal import Normal
 from derive.kernel.poly import Poly, add_to, joined, key
 from derive.kernel.proof import Line, Rejected
@@ -107,9 +108,8 @@ def tangents(nf: Normal, body: Term) -> Iterator[Term]:
     for t in sorted({t for t in subterms(body) if inner(nf, t)}, key=key):
         (u,) = t.args
         value = make("E", (u,))
-        slope = {"exp": lambda v: make("fn", (v,), "exp"), "log": lambda v: 1 / v}[t.value](value)
         factor = nf.term({m - {(t, 1)}: c for m, c in nf.poly(body).items() if (t, 1) in m})
-        yield mul(factor, slope, sub(u, value))
+        yield mul(factor, SLOPES[t.value](value), sub(u, value))
 
 
 def inner(nf: Normal, t: Term) -> bool:

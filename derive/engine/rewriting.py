@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 
 from derive.engine.fold import names, written
 from derive.engine.hypotheses import Equation, Prepared, close_gap, moves, prepared, removed, weight
-from derive.engine.steps import Derivation, TooLong, work
+from derive.engine.steps import Derivation, TooLong, backwards, work
 from derive.kernel.check import Ground
 from derive.kernel.normal import Normal
 from derive.kernel.poly import Poly, add_to, mono_key
 from derive.kernel.proof import Proof, Rejected, Step, Use
 from derive.kernel.signs import NONLOCAL
-from derive.term import MINUS_ONE, ONE, Term, mul, num
+from derive.term import ONE, Term
 
 MOST = 24  # lines on each side
 MOST_USES = 8  # equations put in at one place
@@ -38,7 +38,7 @@ def rewritten(ground: Ground, claim: Term, equations: list[Equation]) -> Proof |
         return None
     if uses is None:
         return None
-    return Proof(claim, (*left.steps, Step("algebra", right.now, uses=uses), *backwards(right)))
+    return Proof(claim, (*left.steps, Step("algebra", right.now, uses=uses), *backwards(right.steps, right.start)))
 
 
 def reduced_side(ground: Ground, side: Term, table: Sequence[Prepared]) -> Derivation:
@@ -58,19 +58,6 @@ def reduced_side(ground: Ground, side: Term, table: Sequence[Prepared]) -> Deriv
             new, uses = found
             d.step("algebra", path, d.apart(new), uses=uses)
     return d
-
-
-def backwards(d: Derivation) -> list[Step]:
-    """The steps from the last expression to the first."""
-    states = [d.start, *(s.after for s in d.steps)]
-    return [
-        Step(s.rule, before, s.path, uses=tuple(turned(use) for use in s.uses))
-        for s, before in zip(reversed(d.steps), reversed(states[:-1]), strict=True)
-    ]
-
-
-def turned(use: Use) -> Use:
-    return Use(use.kind, use.number, use.letters, mul(MINUS_ONE, use.multiplier or num(1)), use.over, use.value)
 
 
 def arguments(term: Term, path: Path = ()) -> Iterator[Path]:

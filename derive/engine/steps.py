@@ -6,7 +6,7 @@ the plain identity that the search for a proof has found.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -19,6 +19,7 @@ from derive.kernel.poly import add_to
 from derive.kernel.proof import Account, Proof, Rejected, Step, Use
 from derive.kernel.rules import RULES, instantiate, match
 from derive.term import (
+    MINUS_ONE,
     ONE,
     TRUE,
     TWO,
@@ -485,6 +486,19 @@ def comes_out(t: Term) -> bool:
     if body.op == "div":
         return body.args[1].letters.isdisjoint(t.bound)
     return body.op == "mul" and body.args[0].letters.isdisjoint(t.bound)
+
+
+def backwards(steps: Sequence[Step], start: Term) -> list[Step]:
+    """The identities from the last expression to the start, the equations that they use turned round."""
+    states = [start, *(s.after for s in steps)]
+    return [
+        Step(s.rule, before, s.path, uses=tuple(turned(use) for use in s.uses))
+        for s, before in zip(reversed(steps), reversed(states[:-1]), strict=True)
+    ]
+
+
+def turned(use: Use) -> Use:
+    return replace(use, multiplier=mul(MINUS_ONE, use.multiplier or ONE))
 
 
 WRITTEN = 24  # terms of one that is written

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from derive.engine.fold import names, written
 from derive.engine.lettering import names_of, pool
-from derive.engine.steps import Path, identity
+from derive.engine.steps import Path, backwards, identity
 from derive.kernel import moments, symmetry
 from derive.kernel.check import Ground
+from derive.kernel.normal import Normal
 from derive.kernel.poly import key
 from derive.kernel.proof import Proof, Rejected, Step, Use
 from derive.term import NONLOCAL, Term, index, make, over, put, size, substitute, subterms, transform, var
@@ -35,19 +36,14 @@ def by_symmetry(ground: Ground, claim: Term) -> Proof | None:
     return None
 
 
-def backwards(steps: tuple[Step, ...], start: Term) -> Iterator[Step]:
-    """The steps from the last line to the start."""
-    lines = [start, *(s.after for s in steps)]
-    for step, before in zip(reversed(steps), reversed(lines[:-1]), strict=True):
-        yield Step(step.rule, before, step.path, not step.reverse, step.uses)
-
-
 def chains(ground: Ground, start: Term) -> list[tuple[tuple[Step, ...], Term]]:
     """What a side comes to by symmetries, each with the steps."""
     nf = ground.full
     seen, tried, found = {start}, 0, []
     plain = written(nf, nf.poly(start), names(nf))
-    front: list[tuple[tuple[Step, ...], Term]] = [((), start), ((Step(identity(nf, start, plain), plain),), plain)]
+    front: list[tuple[tuple[Step, ...], Term]] = [((), start)]
+    if plain is not start:
+        front.append(((Step(identity(nf, start, plain), plain),), plain))
     for _ in range(MAX_DEPTH):
         here, front = front, []
         for steps, term in here:
@@ -55,12 +51,13 @@ def chains(ground: Ground, start: Term) -> list[tuple[tuple[Step, ...], Term]]:
                 for use, shown in uses(ground, mean):
                     tried += 1
                     try:
-                        old, new = (nf.poly(side) for side in symmetry.equation(ground.plain, ground.context, use).args)
+                        _, average = sides = symmetry.equation(ground.plain, ground.context, use).args
+                        old, new = map(nf.poly, sides)
                     except Rejected:
                         continue
                     if old == new or tried > MAX_TRIED:
                         continue
-                    line = put(term, path, shown or mirrored(ground, use))
+                    line = put(term, path, shown or mirrored(ground.plain, use, average))
                     short = put(term, path, written(nf, new, names(nf)))
                     if short in seen:
                         continue
@@ -71,10 +68,8 @@ def chains(ground: Ground, start: Term) -> list[tuple[tuple[Step, ...], Term]]:
     return found
 
 
-def mirrored(ground: Ground, use: Use) -> Term:
+def mirrored(nf: Normal, use: Use, average: Term) -> Term:
     """The kernel's average over both sides of a centre, the mirrored entries as one writes them."""
-    nf = ground.plain
-    _, average = symmetry.equation(nf, ground.context, use).args
     assert use.value is not None
     name = use.value.args[1].value
     entries = [t for t in subterms(average) if t.op == "var" and t.value == name]
