@@ -125,7 +125,8 @@ def test_account_counts_every_use_of_a_rule(name: str, checked: Callable[[str], 
     account = document(result).account
     used = sum(n for t in result.theorems for c in t.claims if c.account for n in c.account.rules.values())
     assert sum(row.count for row in (*account.rules, *account.identities)) == used
-    assert account.steps == sum(len(c.proof.steps) for t in result.theorems for c in t.claims if c.proof)
+    proofs = [c.proof for t in result.theorems for c in t.claims if c.proof]
+    assert account.steps == sum(len(p.steps) + len(p.lines) for p in proofs)
     assert all(row.source for row in (*account.rules, *account.identities))
 
 

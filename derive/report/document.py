@@ -100,7 +100,7 @@ class Account:
 
     rules: tuple[RuleCount, ...]
     identities: tuple[RuleCount, ...]
-    steps: int
+    steps: int  # comparisons on the way to an order are steps too
 
 
 @dataclass(frozen=True)
@@ -359,7 +359,7 @@ def _account(result: TheoryResult) -> Account:
     for theorem in result.theorems:
         for claim in theorem.claims:
             rules.update(claim.account.rules if claim.account else {})
-            steps += len(claim.proof.steps) if claim.proof else 0
+            steps += len(claim.proof.steps) + len(claim.proof.lines) if claim.proof else 0
     return Account(
         rules=_counted(rules, lambda name: name not in words.PROCEDURES),
         identities=_counted(rules, lambda name: name in words.PROCEDURES),
