@@ -7,11 +7,15 @@ from itertools import pairwise
 
 import pytest
 
+from derive.engine.check import check_theory
 from derive.engine.verdict import ClaimResult, TheoryResult
-from derive.kernel.check import check, strip
+from derive.kernel.check import Ground, check, descend, strip
+from derive.kernel.context import Context
 from derive.kernel.examples import decide
-from derive.language.loader import catalogue, load
-from derive.term import alike
+from derive.kernel.poly import add_to
+from derive.kernel.rules import RULES
+from derive.language.loader import catalogue, load, loads
+from derive.term import alike, subterms
 
 Checked = Callable[[str], TheoryResult]
 
@@ -55,6 +59,32 @@ def test_no_step_stands_still(name: str, checked: Checked) -> None:
         if c.proof is not None:
             chain = [c.proof.claim, *(s.after for s in c.proof.steps)]
             assert all(a is not b for a, b in pairwise(chain)), c.claim.statement
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_no_identity_leans_on_an_equation_that_it_does_not_name(name: str, checked: Checked) -> None:
+    """A line of a derivation is an identity of normal forms; what is known only settles it where the step says so."""
+    for c in claims(checked(name)):
+        if c.proof is None or c.proof.claim.op != "cmp" or len(c.proof.steps) < 2:
+            continue
+        ground = Ground(c.proof.claim, c.context or Context())
+        now = ground.claim.args[0]
+        for step in c.proof.steps:
+            here, old, new, _ = descend(ground, now, step)
+            if step.rule not in RULES and not step.uses:
+                assert here.is_zero(add_to(dict(here.poly(old)), here.poly(new), -1)), (c.claim.statement, step)
+            now = step.after
+
+
+def test_known_equation_is_put_in_at_each_of_its_places() -> None:
+    """A square in what the equation is multiplied by left one of them standing, to be judged by signs in the end."""
+    source = "x: real\ny: real\nf = x - x**2\ndef t():\n    assume(x == 1/2)\n    assert f*y == y/4\n"
+    (claim,) = check_theory(loads(source)).theorems[0].claims
+    assert claim.proof is not None
+    held = [any(t.op == "var" and t.value == "x" for t in subterms(s.after)) for s in claim.proof.steps]
+    assert held == sorted(held, reverse=True)
+    assert [s.rule for s in claim.proof.steps].count("hypothesis") == 2
+    assert not held[-2]
 
 
 @pytest.mark.parametrize("name", catalogue())

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from derive.engine.derivation import Derivation, Path, TooLong, backwards
 from derive.engine.fold import names, written
 from derive.engine.hypotheses import Equation, Prepared, close_gap, moves, prepared, removed, weight
-from derive.engine.steps import Derivation, TooLong, backwards, work
+from derive.engine.steps import work
 from derive.kernel.check import Ground
 from derive.kernel.normal import Normal
 from derive.kernel.poly import Poly, add_to, mono_key
@@ -20,7 +21,6 @@ from derive.term import ONE, Term
 
 MOST = 24  # lines on each side
 MOST_USES = 8  # equations put in at one place
-Path = tuple[int, ...]
 
 
 def rewritten(ground: Ground, claim: Term, equations: list[Equation]) -> Proof | None:

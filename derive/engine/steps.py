@@ -10,16 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
 
+from derive.engine.derivation import MAX_STEPS, Derivation, Path, TooLong, first, identity, positions
+from derive.engine.expectations import expectations
 from derive.engine.fold import folded, names, written
-from derive.kernel import moments
 from derive.kernel.check import Ground, stated
 from derive.kernel.derivative import SLOPES, depends
 from derive.kernel.normal import Normal
 from derive.kernel.poly import add_to
-from derive.kernel.proof import Account, Proof, Rejected, Step, Use
-from derive.kernel.rules import RULES, instantiate, match
+from derive.kernel.proof import Account, Proof, Rejected, Use
 from derive.term import (
-    MINUS_ONE,
     ONE,
     TRUE,
     TWO,
@@ -27,85 +26,14 @@ from derive.term import (
     Term,
     add,
     alike,
-    cmp,
-    fresh,
     make,
     mul,
     neg,
-    num,
     over,
-    power,
-    put,
-    rename_bound,
     substitute,
-    subterm,
     subterms,
     where,
 )
-
-MAX_STEPS = 60
-Path = tuple[int, ...]
-
-
-class TooLong(Exception):
-    """The derivation takes more lines than a reader would follow."""
-
-
-class Derivation:
-    """A growing list of steps from a first expression."""
-
-    def __init__(self, ground: Ground, start: Term, most: int):
-        self.most = most
-        self.ground, self.nf = ground, ground.full
-        self.start = self.now = start
-        self.steps: list[Step] = []
-        self.taken = set(ground.claim.letters | ground.context.letters | ground.full.guarded)
-        # Derivatives that the right side keeps as they are.
-        self.kept = {
-            t.args[0].value for t in subterms(ground.claim.args[1]) if t.op == "diff" and t.args[0].op == "def"
-        }
-
-    def at(self, path: Path) -> Term:
-        return subterm(self.now, path)
-
-    def step(self, rule: str, path: Path, new: Term, *, reverse: bool = False, uses: tuple[Use, ...] = ()) -> None:
-        """Replace what stands at the path."""
-        after = put(self.now, path, new)
-        if after is self.now:
-            return
-        if len(self.steps) >= self.most:
-            raise TooLong
-        self.steps.append(Step(rule, after, path, reverse, uses))
-        self.now = after
-
-    def row(self, name: str, path: Path) -> bool:
-        """Apply a rule row left to right at the path, if it matches."""
-        found: dict[str, object] = {}
-        rule = RULES[name]
-        if not match(rule.left, self.at(path), found):
-            return False
-        self.step(name, path, instantiate(rule.right, found))
-        return True
-
-    def unfold(self, path: Path) -> None:
-        """Replace a name by its value, the value's bound letters renamed apart from all others."""
-        term = self.at(path)
-        self.step("definition", path, self.apart(self.nf.unfold(term)))
-
-    def apart(self, term: Term, elsewhere: Term | None = None) -> Term:
-        """The term with bound letters that stand nowhere else, be it in the expression so far."""
-        other = self.now if elsewhere is None else elsewhere
-        used = set(self.taken) | {t for t in subterms(other) if t.op == "index"} | set(term.letters)
-        used |= {k for t in subterms(other) for k in t.bound}
-
-        def walk(t: Term) -> Term:
-            if t.bound:
-                t = rename_bound(t, used)
-                used.update(t.bound)
-            return make(t.op, [walk(a) for a in t.args], t.value, t.bound) if t.args else t
-
-        return walk(term)
-
 
 # -- derivatives -----------------------------------------------------------------------------------------------------
 
@@ -207,7 +135,7 @@ def inner(d: Derivation, path: Path) -> None:
 def everywhere(d: Derivation, path: Path) -> None:
     """Work out all derivatives below the path, left to right."""
     while True:
-        found = next(positions(d.at(path), path, lambda t: t.op == "diff" and not stays(d, t, path)), None)
+        found = first(d, path, lambda t: t.op == "diff" and not stays(d, t, path))
         if found is None:
             return
         before = d.now
@@ -222,28 +150,13 @@ def stays(d: Derivation, term: Term, path: Path) -> bool:
     return bool(path) and body.op == "def" and body.value in d.kept
 
 
-def positions(term: Term, path: Path, wanted: Callable[[Term], bool]) -> list[Path]:
-    """The places below the path where the wanted terms stand, outermost first; the term itself included."""
-    found: list[Path] = []
-
-    def walk(t: Term, here: Path) -> None:
-        if wanted(t):
-            found.append(here)
-            return
-        for p, a in enumerate(t.args):
-            walk(a, (*here, p))
-
-    walk(term, path)
-    return iter(found)  # type: ignore[return-value]  # an iterator over the list
-
-
 # -- sums ------------------------------------------------------------------------------------------------------------
 
 
 def sift(d: Derivation, path: Path = ()) -> None:
     """Carry out sums over deltas."""
     for _ in range(20):
-        found = next(positions(d.at(path), path, lambda t: sifted(t) is not None or splits(t)), None)
+        found = first(d, path, lambda t: sifted(t) is not None or splits(t))
         if found is None:
             return
         term = d.at(found)
@@ -314,134 +227,6 @@ def joined(op: str, args: list[Term], empty: Term) -> Term:
     return make(op, args) if len(args) > 1 else args[0] if args else empty
 
 
-# -- expectation -----------------------------------------------------------------------------------------------------
-
-
-def random(d: Derivation, term: Term) -> frozenset[str]:
-    return moments.random_names(d.nf, d.nf.opened(term))
-
-
-def expectations(d: Derivation, path: Path) -> None:
-    """Work out all means, variances and covariances below the path."""
-    done: set[Term] = set()
-    for _ in range(MAX_STEPS):
-        wanted = lambda t: t.op in ("E", "Var", "Cov") and t not in done  # noqa: E731  # read once, here
-        found = next(positions(d.at(path), path, wanted), None)
-        if found is None:
-            return
-        term = d.at(found)
-        before = d.now
-        expect(d, found)
-        if d.now is before:
-            done.add(term)
-
-
-def expect(d: Derivation, path: Path) -> None:
-    """One rule for the mean or variance at the path."""
-    term = d.at(path)
-    body = term.args[0]
-    op, args = body.op, body.args
-    if term.op == "Cov":
-        d.row("definition_of_covariance", path)
-        return
-    is_mean = term.op == "E"
-    base = body.args[0] if op == "pow" else body
-    if base.op == "var" and moments.is_random(d.nf, base.value):
-        value = folded(d.nf, term)
-        if not any(t.op in ("E", "Var") for t in subterms(value)):
-            d.step("moment", path, value)
-        elif not is_mean:
-            d.row("definition_of_variance", path)
-        return
-    if op == "def":
-        d.unfold((*path, 0))
-        return
-    if is_mean and not random(d, body):
-        d.row("expectation_of_a_constant", path)
-        return
-    if op == "div" and not random(d, args[1]):
-        d.row("linearity_of_expectation_divisor" if is_mean else "variance_scaling_divisor", path)
-        return
-    if op == "mul" and not random(d, args[0]):
-        d.row("linearity_of_expectation_factor" if is_mean else "variance_scaling", path)
-        return
-    if not is_mean:
-        if op == "sum" and args[1] is TRUE and separate(d, args[0], body.bound):
-            d.row("variance_of_a_sum_of_independent", path)
-        else:
-            d.row("definition_of_variance", path)
-        return
-    if op == "add":
-        d.row("linearity_of_expectation", path)
-    elif op == "neg":
-        d.row("linearity_of_expectation_negation", path)
-    elif op == "sum":
-        d.row("linearity_of_expectation_sum", path)
-    elif op == "mul":
-        independent(d, path)
-    elif op == "pow" and args[1] is TWO:
-        square(d, path)
-
-
-def separate(d: Derivation, body: Term, letters: tuple[Term, ...]) -> bool:
-    entries = [t for t in subterms(d.nf.opened(body)) if t.op == "var" and moments.is_random(d.nf, t.value)]
-    return all(set(letters) <= set(t.args) for t in entries)
-
-
-def independent(d: Derivation, path: Path) -> None:
-    """E of a product, its factors put into groups that share no random name."""
-    args = d.at(path).args[0].args
-    groups: list[tuple[frozenset[str], list[Term]]] = []
-    for a in args:
-        names, members = random(d, a), [a]
-        apart = []
-        for other, inside in groups:
-            if (other & names) or (not other and not names):
-                names, members = names | other, inside + members
-            else:
-                apart.append((other, inside))
-        groups = [*apart, (names, members)]
-    if len(groups) < 2:
-        return
-    first, rest = groups[0][1], [a for _, g in groups[1:] for a in g]
-    ordered = make("mul", (mul(*merged(first)), *merged(rest)))
-    if ordered is not d.at(path).args[0]:
-        d.step("field_identity", (*path, 0), ordered)
-    d.row("linearity_of_expectation_factor" if not groups[0][0] else "independence", path)
-
-
-def merged(factors: list[Term]) -> list[Term]:
-    """Equal factors as a power."""
-    return [f if factors.count(f) == 1 else power(f, num(factors.count(f))) for f in dict.fromkeys(factors)]
-
-
-def square(d: Derivation, path: Path) -> None:
-    """E of a square: of a sum as the sum over equal and over different letters, of a product factor by factor."""
-    base = d.at(path).args[0].args[0]
-    if base.op == "def":
-        d.unfold((*path, 0, 0))
-    elif base.op == "sum" and len(base.bound) == 1 and base.args[1] is TRUE:
-        (k,) = base.bound
-        used = d.taken | {t for t in subterms(d.now) if t.op == "index"} | {b for t in subterms(d.now) for b in t.bound}
-        i = fresh(k, used)
-        j = fresh(i, used | {i})
-        body = base.args[0]
-        equal = over("sum", power(body, TWO), k)
-        apart = over(
-            "sum", make("mul", [substitute(body, {k: i}), substitute(body, {k: j})]), i, j, where=cmp("!=", i, j)
-        )
-        d.step("square_of_a_sum", (*path, 0), add(equal, apart))
-    elif base.op == "mul":
-        d.step("field_identity", (*path, 0), mul(*(power(a, TWO) for a in base.args)))
-    elif base.op == "div":
-        d.step("field_identity", (*path, 0), make("div", (power(base.args[0], TWO), power(base.args[1], TWO))))
-    elif base.op == "neg":
-        d.step("field_identity", (*path, 0), power(base.args[0], TWO))
-    elif base.op == "add":
-        products = [mul(a, b) if a is not b else power(a, TWO) for a in base.args for b in base.args]
-        d.step("field_identity", (*path, 0), add(*products))
-
-
 # -- the whole derivation --------------------------------------------------------------------------------------------
 
 
@@ -469,10 +254,10 @@ def work(d: Derivation) -> None:
         expectations(d, ())
         tidy(d, ())
     elif not any(t.op == "diff" for t in subterms(d.start)):
-        names = list(positions(d.now, (), lambda t: t.op == "def"))
+        names = positions(d.now, (), lambda t: t.op == "def")
         for path in names[:4]:
             d.unfold(path)
-        while (found := next(positions(d.now, (), comes_out), None)) is not None:
+        while (found := first(d, (), comes_out)) is not None:
             name = "divisor_out_of_a_sum" if d.at(found).args[0].op == "div" else "constant_out_of_a_sum"
             if not d.row(name, found):
                 return
@@ -488,23 +273,9 @@ def comes_out(t: Term) -> bool:
     return body.op == "mul" and body.args[0].letters.isdisjoint(t.bound)
 
 
-def backwards(steps: Sequence[Step], start: Term) -> list[Step]:
-    """The identities from the last expression to the start, the equations that they use turned round."""
-    states = [start, *(s.after for s in steps)]
-    return [
-        Step(s.rule, before, s.path, uses=tuple(turned(use) for use in s.uses))
-        for s, before in zip(reversed(steps), reversed(states[:-1]), strict=True)
-    ]
-
-
-def turned(use: Use) -> Use:
-    return replace(use, multiplier=mul(MINUS_ONE, use.multiplier or ONE))
-
-
 WRITTEN = 24  # terms of one that is written
 SETTLED = 60  # nodes of an inner derivative that is written anew, which means to multiply it out
 SHORTER = 0.9  # a derivative of a name is written anew where that makes it shorter by a tenth
-WORKED_OUT = {"limit_by_expansion": ("limit",), "laws_of_means": ("E", "Var", "Cov"), "replacement": ("at",)}
 
 
 def finish(d: Derivation, right: Term, uses: tuple[Use, ...]) -> None:
@@ -521,15 +292,6 @@ def finish(d: Derivation, right: Term, uses: tuple[Use, ...]) -> None:
         d.step(identity(nf, d.now, right), (), right)
 
 
-def identity(nf: Normal, before: Term, after: Term) -> str:
-    """The name of the identity: by the operator it works out, else of sums or of the field of rational functions."""
-    here, there = list(subterms(before)), list(subterms(after))
-    for name, ops in WORKED_OUT.items():
-        if any(t.op in ops for t in here) and not any(t.op in ops for t in there):
-            return name
-    return "sum_normal_form" if any(t.bound for t in (*here, *there)) else "field_identity"
-
-
 def by_cases(d: Derivation, right: Term) -> None:
     """Tell i = j from i != j, as the right side does."""
     condition = right.args[0]
@@ -543,28 +305,41 @@ def by_cases(d: Derivation, right: Term) -> None:
 def put_in(d: Derivation, right: Term, uses: tuple[Use, ...]) -> None:
     """Write the expression so that each known equation's left side stands in it, and replace it."""
     nf = d.nf
-    rest = dict(nf.poly(right))
-    parts: list[tuple[Use, Term, Term, Term]] = []
-    for use in uses:
-        left, side = stated(d.ground, Account(), use, nf).args
-        multiplier = folded(nf, use.multiplier if use.multiplier is not None else ONE)
-        whole = over("sum", mul(use.multiplier or ONE, side), *use.over)
-        add_to(rest, nf.poly(whole), -1)
-        parts.append((use, multiplier, left, side))
     if any(use.over for use in uses) or len(uses) > 3:
         d.step("algebra", (), right, uses=uses)
         return
+    rest = dict(nf.poly(right))
+    parts: list[tuple[Use, Term, Term, Term]] = []
+    for use, factor in gathered(uses):
+        left, side = stated(d.ground, Account(), use, nf).args
+        add_to(rest, nf.poly(mul(factor, side)), -1)
+        parts.append((use, folded(nf, factor), left, side))
     remainder = folded(nf, nf.term(rest))
-    pieces = [make("mul", (m, d.apart(left))) if m is not ONE else d.apart(left) for _, m, left, _ in parts]
     pieces = [
-        neg(make("mul", (m.args[0], d.apart(left)))) if m.op == "neg" else p
-        for p, (_, m, left, _) in zip(pieces, parts, strict=True)
+        neg(make("mul", (m.args[0], left))) if m.op == "neg" else left if m is ONE else make("mul", (m, left))
+        for m, left in ((m, d.apart(left)) for _, m, left, _ in parts)
     ]
-    extra = [] if remainder is ZERO else [remainder]
-    whole_term = make("add", [*pieces, *extra]) if len(pieces) + len(extra) > 1 else pieces[0]
-    d.step(identity(nf, d.now, whole_term), (), d.apart(whole_term))
+    whole = joined("add", [*pieces, *(() if remainder is ZERO else (remainder,))], ZERO)
+    if any(
+        len(positions(whole, (), alike_to(left))) > 1 for _, _, left, _ in parts
+    ):  # the equation's left side stands in what it is multiplied by
+        whole = folded(nf, d.now)
+    d.step(identity(nf, d.now, whole), (), d.apart(whole))
     for use, _, left, side in parts:
-        place = next(positions(d.now, (), lambda t, left=left: alike(t, left)), None)  # type: ignore[misc]
-        if place is None:
+        places = positions(d.now, (), alike_to(left))
+        if not places:
             raise TooLong
-        d.step(use.kind, place, side, uses=(replace(use, multiplier=None),))
+        for place in places:
+            d.step(use.kind, place, side, uses=(use,))
+
+
+def gathered(uses: Sequence[Use]) -> list[tuple[Use, Term]]:
+    """Each instance of an equation once, with what it is multiplied by in all."""
+    found: dict[Use, list[Term]] = {}
+    for use in uses:
+        found.setdefault(replace(use, multiplier=None), []).append(use.multiplier or ONE)
+    return [(use, add(*factors)) for use, factors in found.items()]
+
+
+def alike_to(wanted: Term) -> Callable[[Term], bool]:
+    return lambda term: alike(term, wanted)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derive.engine.derivation import Path, backwards, identity
 from derive.engine.fold import names, written
 from derive.engine.lettering import names_of, pool
-from derive.engine.steps import Path, backwards, identity
 from derive.kernel import moments, symmetry
 from derive.kernel.check import Ground
 from derive.kernel.normal import Normal
