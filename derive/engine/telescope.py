@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import comb
 
 from derive.engine.fold import written
 from derive.engine.lettering import names_of, pool
@@ -41,6 +42,7 @@ from derive.term import (
 from derive.term import ZERO as NOUGHT
 
 MAX_SUMS = 4  # that telescope, in one claim
+MAX_DEGREE = 6  # of powers of a number that are summed
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Sum:
     end: Term
     addend: Poly
     factor: Poly
+    square: Poly  # what stands before its square
 
 
 def close_gap(ground: Ground, gap: Poly) -> tuple[Use, ...] | None:
@@ -135,6 +138,12 @@ def guesses(ground: Ground, gap: Poly) -> Iterator[tuple[Use, frozenset[Term]]]:
     """Sums that may telescope, each with the atoms that it would take out of the gap."""
     nf, right = ground.full, ground.claim.args[1]
     found = list(sums(nf, gap))
+    for s in found:
+        value = power_sum(s)
+        if value is not None:
+            last, before = (substitute(value, {s.letter: place}) for place in (s.end, NOUGHT))
+            scale = add(nf.term(s.factor), mul(nf.term(s.square), add(s.atom, sub(last, before))))
+            yield Use("telescoping", 0, ((s.letter, s.end),), scale, (), value), frozenset({s.atom})
     for first in found:
         alike = [s for s in found if (s.letter, s.end) == (first.letter, first.end)]
         k, atoms = first.letter, frozenset(s.atom for s in alike)
@@ -149,7 +158,10 @@ def guesses(ground: Ground, gap: Poly) -> Iterator[tuple[Use, frozenset[Term]]]:
         if len(alike) == 1:
             ways.append((div(whole, moving(nf, first.factor, first)), first.addend, nf.term(first.factor), atoms))
         total = nf.mul(first.factor, first.addend)
-        ways += [(value, total, ONE, frozenset({first.atom})) for value in progressions(nf, first)]
+        if all(is_number(k, a) for m in first.addend for a, _ in m):
+            ways += [(value, total, ONE, frozenset({first.atom})) for value in progressions(nf, first)]
+        else:
+            ways = [(value, wanted, ONE, atoms) for value in running(nf, first)]
         for value, total, scale, gone in ways:
             increment = nf.poly(sub(substitute(value, {k: add(k, ONE)}), value))
             for multiplier in multipliers(nf, first, total, increment):
@@ -162,6 +174,41 @@ def progressions(nf: Normal, s: Sum) -> Iterator[Term]:
     """The addend, here and one before: its increments are a multiple of it if it is in geometric progression."""
     yield written(nf, s.addend, [])
     yield written(nf, nf.poly(substitute(nf.term(s.addend), {s.letter: add(s.letter, MINUS_ONE)})), [])
+
+
+def power_sum(s: Sum) -> Term | None:
+    """The sum of c j**p over the numbers j below the letter, as a polynomial; None for an addend of another form."""
+    (((mono, c),), k) = s.addend.items(), s.letter
+    exponents = dict(mono)
+    p = exponents.pop(k, 0)
+    if exponents or not (isinstance(p, int) and 0 < p <= MAX_DEGREE):
+        return None
+    rows = [[Fraction(comb(q, r)) for q in range(1, p + 2)] for r in range(p + 1)]  # (k + 1)**q - k**q by powers of k
+    found = [Fraction(0)] * (p + 2)
+    for q in range(p + 1, 0, -1):
+        rest = Fraction(c if q == p + 1 else 0) - sum(rows[q - 1][r - 1] * found[r] for r in range(q + 1, p + 2))
+        found[q] = rest / rows[q - 1][q - 1]
+    return add(*(mul(num(found[q]), power(k, num(q))) for q in range(p + 1, 0, -1) if found[q]))
+
+
+def running(nf: Normal, s: Sum) -> Iterator[Term]:
+    """The factors of the addend that are sums and products up to the letter, or from it on."""
+    ((mono, _),) = s.addend.items()
+    whole: Mono = frozenset((a, e) for a, e in mono if up_to(s.letter, a))
+    value = nf.term({whole: 1})  # not folded: the orders stay the way they are turned
+    yield value
+    yield transform(value, lambda t: cmp("<=", *t.args) if from_(s.letter, t) else None)
+
+
+def up_to(letter: Term, term: Term) -> bool:
+    """Whether the letter stands in the term as the end of sums and products, or as a number, alone."""
+    places = [t for t in subterms(term) if letter in t.args and t.op in ("var", "def", "delta", "cmp")]
+    return bool(places) and all(t.op == "cmp" and t.value == "<" for t in places)
+
+
+def from_(letter: Term, term: Term) -> bool:
+    """Whether the term is an order of indices after the letter."""
+    return term.op == "cmp" and term.value == "<" and term.args[0] is letter
 
 
 def line(ground: Ground, atom: Term) -> Line | None:
@@ -185,15 +232,16 @@ def sums(nf: Normal, gap: Poly) -> Iterator[Sum]:
     atoms = {a for a in every if a.op == "sum" and len(a.bound) == 1 and a.args[1] is TRUE}
     letters = frozenset().union(*(a.letters for a in every))
     for atom in sorted(atoms, key=key):
-        factor = {m - {(atom, 1)}: c for m, c in gap.items() if (atom, 1) in m}
+        factor, square = ({m - {(atom, e)}: c for m, c in gap.items() if (atom, e) in m} for e in (1, 2))
         if any(a in atoms for m in factor for a, _ in m):
             continue
         (k,) = unused(nf, atom.bound, letters)
         ((body, c),) = nf.poly(substitute(atom.args[0], {atom.bound[0]: k})).items()
         ends = [p for p in body if p[0].op == "where" and p[0].args[0].value == "<" and p[0].args[0].args[0] is k]
         end = ends[0][0].args[0].args[1] if ends else size(k.value[1])
-        if len(ends) < 2 and all(is_number(k, a) for a, _ in body - frozenset(ends)):
-            yield Sum(atom, k, end, {body - frozenset(ends): c}, factor)
+        rest = body - frozenset(ends)
+        if len(ends) < 2 and (all(is_number(k, a) for a, _ in rest) or any(up_to(k, a) for a, _ in rest)):
+            yield Sum(atom, k, end, {rest: c}, factor, square)
 
 
 def is_number(letter: Term, term: Term) -> bool:

@@ -12,7 +12,7 @@ from derive.kernel.poly import CASES, UNIT, Mono, Poly, add_to, constant, key, l
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, difference, nonempty, sign, split
 from derive.kernel.wellformed import subscript_axis
-from derive.term import TRUE, Term, both, cmp, delta, negation, over, substitute, subterms, where
+from derive.term import FALSE, TRUE, Term, both, cmp, delta, negation, over, substitute, subterms, where
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -114,8 +114,37 @@ def comparison(nf: Normal, term: Term) -> Poly:
         above = order(nf, right, left)
         return add_to(dict(above), nf.delta(left, right)) if relation in ("<=", ">=") else above
     gap = nf.poly(left - right)
-    above = nf.positive(gap)
-    return add_to(dict(above), nf.zero(gap)) if relation in ("<=", ">=") else above
+    return complement(nf.positive(scaled(gap, -1))) if relation in ("<=", ">=") else nf.positive(gap)
+
+
+def in_order(nf: Normal, u: Poly) -> Term | None:
+    """u > 0 as a condition on indices where it is one: j + 1 - k > 0 is k <= j, and n - k > 0 is true."""
+    places = {c: a for m, c in u.items() if len(m) == 1 for a, e in m if e == 1}
+    if places.keys() != {1, -1} or len(u) != 2 + (UNIT in u):
+        return None
+    (low, from_), (high, to) = (
+        (t, t.value if t.op == "size" else subscript_axis(t, nf.context) if nf.index_like(t) else t)
+        for t in (places[-1], places[1])
+    )
+    count = u.get(UNIT, 0)
+    if from_ != to:
+        return None
+    if low.op == "size":
+        return FALSE if count <= 1 else None
+    if high.op == "size":
+        return TRUE if count >= 0 else None
+    return cmp("<" if count == 0 else "<=", low, high) if count in (0, 1) else None
+
+
+def tidied(nf: Normal, part: Term) -> Term:
+    """A part of a filter with indices compared where it compares numbers, and nothing where it is certain."""
+    if part.op != "cmp" or part.value in ("==", "!=") or nf.index_like(*part.args):
+        return part
+    strict, u = len(part.value) == 1, nf.poly(difference(part))
+    one = scaled(u, 1 if strict == (part.value[0] == ">") else -1)  # `a <= b` where not a > b
+    value = constant(nf.positive(one))
+    found = nf.in_order(one) if value is None else TRUE if value else FALSE
+    return part if found is None else found if strict else negation(found)
 
 
 def delta_of(nf: Normal, i: Term, j: Term) -> Poly:
@@ -191,6 +220,8 @@ def positive(nf: Normal, u: Poly) -> Poly:
         return {UNIT: 1}
     if not signs & POS:
         return {}
+    if (found := in_order(nf, u)) is not None:
+        return nf.condition(found)
     u = bare(nf, u)
     if not signs & NEG:  # u >= 0
         return complement(nf.zero(u))
@@ -237,6 +268,8 @@ def zero(nf: Normal, u: Poly) -> Poly:
         return {}
     if signs == ZERO and nf.steady:
         return {UNIT: 1}
+    if (found := in_order(nf, u)) is not None and found.value == "<":
+        return nf.delta(*found.args)
     u = bare(nf, u)
     _, content, rest = powers.parts(nf, u)
     factors = [(a, nf.poly(a) if a.op == "add" else None) for a, _ in sorted(content, key=lambda p: key(p[0]))]

@@ -418,6 +418,8 @@ class Normal:
     positive = by_case.positive
     zero = by_case.zero
     sided = by_case.sided
+    in_order = by_case.in_order
+    tidied = by_case.tidied
     is_bit = by_case.is_bit
     exp = functions.exp
 

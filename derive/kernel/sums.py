@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from derive.kernel import powers
 from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, components, joined, key, leading, letter_key, scaled
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import NEG, POS, ZERO, sign
+from derive.kernel.signs import NEG, POS, ZERO, sign, split
 from derive.term import FALSE, TRUE, Term, both, cmp, index, make, num, over, rebuild, size, substitute, subterms
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def opened(nf: Normal, term: Term) -> tuple[tuple[Term, ...], Term, Term]:
     """The letters, body and filter of a binder, with letters `@0`, `@1`, … free neither in it nor in a known fact."""
     letters = unused(nf, term.bound, term.letters)
     mapping = dict(zip(term.bound, letters, strict=True))
-    return letters, substitute(term.args[0], mapping), substitute(term.args[1], mapping)
+    body, filter_ = (substitute(a, mapping) for a in term.args)
+    return letters, body, both(*(nf.tidied(p) for p in split(filter_)))
 
 
 def unused(nf: Normal, bound: tuple[Term, ...], taken: frozenset[Term]) -> tuple[Term, ...]:
@@ -365,6 +366,8 @@ def _canonical_binder(
     condition = substitute(filter_, mapping)
     if condition.op == "cmp" and condition.value == "!=":
         condition = cmp("!=", *sorted(condition.args, key=letter_key))
+    elif condition.op == "cmp" and condition.value in (">", ">=") and nf.index_like(*condition.args):
+        condition = cmp(condition.value.replace(">", "<"), *reversed(condition.args))
     elif condition.op in ("and", "or") or (condition.op == "cmp" and condition.value not in ("<", "<=")):
         # Filters that mean the same meet in the polynomial of their indicator.
         condition = cmp(">", nf.term(nf.condition(condition)), 0)
