@@ -416,8 +416,6 @@ def test_means_of_one_normal_or_uniform_entry_are_integrated(text, value):
     [
         "E(1/(1 + g**2))",
         "E(sqrt(abs(g)))",
-        "E(exp(g**2))",
-        "E(exp(g**2) - exp(g**2 + U))",
         "E(relu(g*U))",
         "diff(E(relu(g*y)), y)",
     ],
@@ -487,7 +485,7 @@ def test_a_limit_that_does_not_exist_is_undefined(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "limit(sin(x), x, oo)",
+        "limit(sin(x)*sin(pi*x), x, oo)",
         "limit(limit(x/(x + y), x, oo), y, oo)",
         "diff(limit(exp(-x*u), u, oo), x)",
         "limit(exp(x**2)*exp(-x**2), x, oo)",

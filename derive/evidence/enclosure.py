@@ -13,13 +13,21 @@ from typing import Any
 from flint import arb, ctx, fmpq
 
 from derive.evidence import laws
-from derive.evidence.numbers import Imprecise, NotDecided, NotDefined, NotPolynomial, Scalar, standard
+from derive.evidence.numbers import (
+    MAX_EXPONENT,
+    Imprecise,
+    NotDecided,
+    NotDefined,
+    NotPolynomial,
+    Scalar,
+    standard,
+    written_out,
+)
 from derive.evidence.operators import scope
 from derive.evidence.places import Budget, Entry, Evaluation, Exhausted, Letters, Scope
 from derive.kernel.context import Context, Declaration
 from derive.term import Term
 
-MAX_EXPONENT = 200_000  # of two, in numbers to be written down
 LADDER = (192, 768, 3072)  # bits of precision, until the answer is known
 
 
@@ -61,9 +69,10 @@ def enclosed(value: Scalar) -> Enclosed:
     """The ends of a scalar."""
     if isinstance(value, fmpq):
         return Enclosed(fraction(value), fraction(value), value)
-    if abs(int(value.mid().man_exp()[1])) > MAX_EXPONENT:
-        raise NotDecided("a number too large to write down")
-    middle, radius = fraction(value.mid().fmpq()), fraction(value.rad().fmpq())
+    radius = value.rad()
+    if int(radius.man_exp()[1]) < -MAX_EXPONENT:
+        radius = arb(2) ** -MAX_EXPONENT
+    middle, radius = fraction(written_out(value.mid())), fraction(written_out(radius))
     return Enclosed(middle - radius, middle + radius, value)
 
 

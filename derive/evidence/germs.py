@@ -8,6 +8,8 @@ where these decide it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from math import factorial
 from typing import Any
 
@@ -198,6 +200,8 @@ class Germ:
         grows, constant, vanishes = self.split()
         if grows.terms:
             order, c = grows.lead()
+            if name in CIRCULAR:
+                return _on_the_circle(name, self)
             if name not in _AT_INFINITY:
                 raise NotDecided(f"{name} of what grows")
             end, rest = _AT_INFINITY[name]
@@ -205,6 +209,77 @@ class Germ:
         row = functions.FUNCTIONS[name]
         functions.require(name, row, constant)
         return vanishes.series(functions.taylor(row.series, arb(constant), DEPTH - 1))
+
+
+# -- oscillation -------------------------------------------------------------------------------------------------------
+
+
+class Oscillates(NotDecided):
+    """A sine, cosine or tangent of what grows without bound: `argument` says of what."""
+
+    def __init__(self, argument: Germ):
+        super().__init__("a limit of what oscillates")
+        self.argument = argument
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Those w only at which an argument that grows is, up to full turns, the angle with this cosine and sine.
+
+    There are such w beyond every bound, since the argument is continuous.
+    """
+
+    argument: Germ
+    cosine: fmpq
+    sine: fmpq
+    met: list[Germ] = field(default_factory=list)  # arguments so far: the first one is the argument, rational or not
+
+
+CIRCULAR = frozenset({"sin", "cos", "tan"})
+PHASES = tuple((fmpq(a, c), fmpq(b, c)) for a, b, c in ((1, 0, 1), (3, 4, 5), (-5, 12, 13), (0, -1, 1), (0, 1, 1)))
+MAX_TURNS = 12
+_phase: ContextVar[Phase | None] = ContextVar("phase", default=None)
+
+
+def _on_the_circle(name: str, x: Germ) -> Germ:
+    """The function of what grows, along the w of the phase. Raises Oscillates where there is none."""
+    phase = _phase.get()
+    if phase is None:
+        raise Oscillates(x)
+    times, rest = (ONE, Germ({})) if not phase.met else _turns(x, phase.argument)
+    phase.met.append(x)
+    grows, constant, vanishes = rest.split()
+    if grows.terms:
+        raise NotDecided("a limit of what oscillates in two ways")
+    cosine, sine = ONE, ZERO
+    turn = (phase.cosine, phase.sine if times > 0 else -phase.sine)
+    for _ in range(int(abs(times).p)):
+        cosine, sine = cosine * turn[0] - sine * turn[1], cosine * turn[1] + sine * turn[0]
+    shift = vanishes + constant
+    ahead, aside = shift.function("cos"), shift.function("sin")
+    new_cosine, new_sine = ahead * cosine - aside * sine, ahead * sine + aside * cosine
+    return new_cosine if name == "cos" else new_sine if name == "sin" else new_sine / new_cosine
+
+
+def _turns(x: Germ, argument: Germ) -> tuple[fmpq, Germ]:
+    """The whole number of times that the argument is in x, and what is left."""
+    order, c = x.lead()
+    first = argument.terms.get(order, ZERO)
+    if not isinstance(c, fmpq) or not isinstance(first, fmpq) or first == 0:
+        raise NotDecided("a limit of what oscillates in two ways")
+    times = c / first
+    if times.q != 1 or abs(times) > MAX_TURNS:
+        raise NotDecided("a limit of what oscillates in two ways")
+    return times, x - argument * times
+
+
+def along(argument: Germ, number: int, find: Callable[[], Any]) -> Any:
+    """What `find` comes to along those w at which the argument has the phase of this number."""
+    token = _phase.set(Phase(argument, *PHASES[number]))
+    try:
+        return find()
+    finally:
+        _phase.reset(token)
 
 
 class TwoSided(Germ):

@@ -26,6 +26,7 @@ from derive.evidence.numbers import (
     Series,
     decided_sign,
     standard,
+    written_out,
 )
 from derive.evidence.places import Entry, Evaluation, Letters, Limiting, Random
 from derive.term import Term
@@ -44,7 +45,7 @@ BITS = (1, 2, 4)
 
 def _up(value: Scalar) -> fmpq:
     """A rational at or above the absolute value."""
-    return abs(value) if isinstance(value, fmpq) else abs(value).upper().fmpq()
+    return abs(value) if isinstance(value, fmpq) else written_out(abs(value).upper())
 
 
 @dataclass(frozen=True)

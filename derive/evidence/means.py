@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import reduce
 
 from derive.evidence import functions, pieces
+from derive.evidence.divergence import Divergent, require_integrable
 from derive.evidence.integrals import integral
 from derive.evidence.numbers import (
     ONE,
@@ -15,6 +16,7 @@ from derive.evidence.numbers import (
     Number,
     Scalar,
     add,
+    all_parts,
     expected,
     integer_power,
     inverse,
@@ -41,7 +43,20 @@ def _mean(here: Evaluation, bodies: tuple[Term, ...], letters: Letters, moments:
         values = [inside.value(b, letters) for b in bodies]
         return [expected(_product(values, powers), lambda e, k: _moment(place, e, k)) for powers in moments]
     except NotPolynomial:
-        return [_drawn(place, bodies, letters, {}, lambda values, k=powers: _product(values, k)) for powers in moments]
+        return list(all_parts(lambda k=powers: _by_law(place, bodies, letters, k) for powers in moments))
+
+
+def _by_law(here: Evaluation, bodies: tuple[Term, ...], letters: Letters, powers: tuple[int, ...]) -> Number:
+    """The mean of the product of the bodies' powers, over all outcomes. Raises NotDefined where it is infinite."""
+
+    def combine(values: list[Number]) -> Number:
+        return _product(values, powers)
+
+    try:
+        return _drawn(here, bodies, letters, {}, combine)
+    except NotDecided:
+        require_integrable(here, bodies, letters, powers, combine)
+        raise
 
 
 def _outside(here: Evaluation) -> Evaluation:
@@ -145,8 +160,11 @@ def _expected(here: Evaluation, body: Term, letters: Letters) -> Number:
         _require_fixed_laws(_outside(here), (body,))
         return reduce(mul, (_drawn(_outside(here), (part,), inner, {}, of) for part, inner, of in factors), ONE)
     total: Number = ZERO
-    for factor, part, inner in summands or ():
-        total = add(total, mul(factor, _expected(here, part, inner)))
+    try:
+        for factor, part, inner in summands or ():
+            total = add(total, mul(factor, _expected(here, part, inner)))
+    except Divergent as problem:  # of one summand, which another may make good
+        raise NotDecided(str(problem)) from None
     return total
 
 
@@ -254,7 +272,10 @@ def _by_summands(here: Evaluation, left: Term, right: Term, letters: Letters) ->
             if not _entries(here, a, k).isdisjoint(_entries(here, b, j)):
                 if a is left and b is right:
                     raise NotDecided("a covariance with no closed form")
-                total = add(total, mul(mul(f, g), _pair(here, a, k, b, j)))
+                try:
+                    total = add(total, mul(mul(f, g), _pair(here, a, k, b, j)))
+                except Divergent as problem:
+                    raise NotDecided(str(problem)) from None
     return total
 
 

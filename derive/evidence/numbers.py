@@ -9,6 +9,7 @@ A coefficient may be a `Poison`: the formula changes at this very point, so that
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -22,6 +23,7 @@ Key = tuple[int, Monomial]
 ZERO, ONE = fmpq(0), fmpq(1)
 STANDARD: Key = (0, ())
 MAX_BITS = 20_000  # exact rationals larger than this are rounded to balls
+MAX_EXPONENT = 200_000  # of two, in numbers to be written down
 MAX_TERMS = 4_000
 
 
@@ -85,6 +87,13 @@ def settle(ball: Any) -> Scalar:
         if abs(int(exponent)) < MAX_BITS:
             return ball.fmpq()
     return ball
+
+
+def written_out(ball: Any) -> Scalar:
+    """The rational that an exact ball is. Raises NotDecided where it is too large, or too near 0, to write down."""
+    if abs(int(ball.man_exp()[1])) > MAX_EXPONENT:
+        raise NotDecided("a number too large to write down")
+    return ball.fmpq()
 
 
 def sign(value: Scalar) -> int | None:
@@ -329,3 +338,18 @@ def expected(x: Number, moment: Any) -> Number:
         product, key = _times(c, mean), (mask, ())
         terms[key] = _plus(terms[key], product) if key in terms else product
     return plain(terms)
+
+
+def all_parts(parts: Iterable[Callable[[], Number]]) -> Iterator[Number]:
+    """The values of the parts. One that is certainly undefined outweighs one that is not decided."""
+    undecided = None
+    for part in parts:
+        try:
+            value = part()
+        except NotDecided as problem:
+            undecided = undecided or problem
+        else:
+            if undecided is None:
+                yield value
+    if undecided is not None:
+        raise undecided

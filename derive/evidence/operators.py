@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
 from flint import arb, fmpq
 
@@ -19,6 +19,7 @@ from derive.evidence.numbers import (
     Scalar,
     Series,
     add,
+    all_parts,
     bits,
     decided_sign,
     derivative,
@@ -47,25 +48,10 @@ def scope(context: Context) -> Scope:
     return Scope(context, VALUES, CONDITIONS)
 
 
-def _all_parts(parts: Iterable[Callable[[], Number]]) -> Iterator[Number]:
-    """The values of the parts. One that is certainly undefined outweighs one that is not decided."""
-    undecided = None
-    for part in parts:
-        try:
-            value = part()
-        except NotDecided as problem:
-            undecided = undecided or problem
-        else:
-            if undecided is None:
-                yield value
-    if undecided is not None:
-        raise undecided
-
-
 def _fold(combine: Callable[[Number, Number], Number], start: Number) -> Operator:
     def find(here: Evaluation, term: Term, letters: Letters) -> Number:
         total = start
-        for value in _all_parts(lambda a=a: here.value(a, letters) for a in term.args):
+        for value in all_parts(lambda a=a: here.value(a, letters) for a in term.args):
             total = combine(total, value)
         return total
 
@@ -93,7 +79,7 @@ def _def(here: Evaluation, term: Term, letters: Letters) -> Number:
 
 
 def _div(here: Evaluation, term: Term, letters: Letters) -> Number:
-    top, bottom = _all_parts(lambda a=a: here.value(a, letters) for a in term.args)
+    top, bottom = all_parts(lambda a=a: here.value(a, letters) for a in term.args)
     return mul(top, inverse(bottom))
 
 
@@ -103,7 +89,7 @@ def _at_edge(here: Evaluation, term: Term, value: Number) -> bool:
 
 
 def _pow(here: Evaluation, term: Term, letters: Letters) -> Number:
-    base, exponent = _all_parts(lambda a=a: here.value(a, letters) for a in term.args)
+    base, exponent = all_parts(lambda a=a: here.value(a, letters) for a in term.args)
     if isinstance(exponent, Series) and exponent.random:
         raise NotPolynomial
     if here.active and here.scope.varies(term.args[1]) and sign(standard(base)) != 1:
@@ -116,7 +102,7 @@ def _pow(here: Evaluation, term: Term, letters: Letters) -> Number:
 
 
 def _fn(here: Evaluation, term: Term, letters: Letters) -> Number:
-    values = list(_all_parts(lambda a=a: here.value(a, letters) for a in term.args))
+    values = list(all_parts(lambda a=a: here.value(a, letters) for a in term.args))
     name = term.value
     if name in functions.FUNCTIONS:
         return functions.apply(name, values[0])
@@ -217,7 +203,7 @@ def _memoised(find: Operator) -> Operator:
 def _binder(combine: Callable[[Number, Number], Number], start: Number) -> Operator:
     def find(here: Evaluation, term: Term, letters: Letters) -> Number:
         body, total = term.args[0], start
-        for value in _all_parts(lambda k=k: here.value(body, k) for k in here.selected(term, letters)):
+        for value in all_parts(lambda k=k: here.value(body, k) for k in here.selected(term, letters)):
             total = combine(total, value)
         return total
 
@@ -228,7 +214,7 @@ def _candidates(here: Evaluation, term: Term, letters: Letters) -> tuple[list[Le
     chosen = list(here.selected(term, letters))
     if not chosen:
         raise NotDefined(f"an empty {term.op}")
-    return chosen, list(_all_parts(lambda k=k: here.value(term.args[0], k) for k in chosen))
+    return chosen, list(all_parts(lambda k=k: here.value(term.args[0], k) for k in chosen))
 
 
 def _extreme(largest: bool) -> Operator:
@@ -330,10 +316,36 @@ SIDES = {"+": (1,), "-": (-1,), "": (1, -1)}
 
 
 def _one_sided(here: Evaluation, body: Term, entry: Entry, value: germs.Germ, letters: Letters) -> Scalar:
-    found = Limiting(here, entry, value).value(body, letters)
+    try:
+        found = Limiting(here, entry, value).value(body, letters)
+    except germs.Oscillates as wave:
+        _require_one_limit(here, body, entry, value, letters, wave.argument)
+        raise
     if isinstance(found, Series) and epsilons(found):
         raise NotDecided("the derivative of a limit")
     return germs.limit(standard(found))
+
+
+def _require_one_limit(
+    here: Evaluation, body: Term, entry: Entry, value: germs.Germ, letters: Letters, argument: germs.Germ
+) -> None:
+    """Raises NotDefined where an oscillating body certainly has two limits along two sequences, or an infinite one."""
+    known: list[Scalar] = []
+    for number in range(len(germs.PHASES)):
+        try:
+            found = germs.along(argument, number, lambda: Limiting(here, entry, value).value(body, letters))
+        except (NotDefined, NotDecided):
+            continue
+        if isinstance(found, Series) and epsilons(found):
+            return
+        try:
+            known.append(germs.limit(standard(found)))
+        except NotDecided:
+            continue
+        except NotDefined:
+            raise NotDefined("a limit of what oscillates without bound") from None
+    if any(sign(known[0] - other) in (1, -1) for other in known[1:]):
+        raise NotDefined("a limit of what oscillates")
 
 
 VALUES: dict[str, Operator] = {

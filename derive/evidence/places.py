@@ -69,6 +69,7 @@ class Scope:
         self.definitions = context.definitions
         self.continuous = frozenset(n for n, d in context.declarations.items() if d.kind in CONTINUOUS)
         self.random = frozenset(n for n, d in context.declarations.items() if d.kind == "random")
+        self.means: dict[Any, int] = {}  # how often it was asked in vain whether a mean is infinite
         self._names: dict[Term, frozenset[str]] = {}
         self._closed: dict[str, frozenset[str]] = {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 
 from flint import fmpq
 
@@ -18,7 +18,14 @@ from derive.term import Term, subterms
 
 MAX_ASSIGNMENTS = 60
 LETTER_WORK = 100_000  # nodes visited to find the values of letters that are admitted
-MAX_LANDMARK = 10_000
+LANDMARKS = 6  # numbers of the claim that are tried
+LANDMARK_BITS = 2_000  # of the largest of them
+ENOUGH = 5  # sizes that the hypotheses admit, if there are so many
+FARTHEST = {1: 130, 2: 40, 3: 20}  # by the number of axes: the largest sum of their sizes
+MOST_ENTRIES = 2_000  # along one axis
+LADDER = (7, 8, 10, 12, 16, 24, 50, 100)  # sizes that stand for the larger ones
+MAX_WRITTEN = 40  # nodes of a number
+NUMERIC = frozenset({"num", "add", "mul", "neg", "div", "pow"})
 
 
 class Problem:
@@ -66,24 +73,63 @@ class Problem:
 
     def landmarks(self) -> list[fmpq]:
         """Numbers near which the claim may change: those it is written with, their negatives, and what lies between."""
-        written = {s.value for t in self.terms for s in subterms(t) if s.op == "num" and abs(s.value) <= MAX_LANDMARK}
-        found = sorted({fmpq(v.numerator, v.denominator) for v in written} - {fmpq(0)})[:6]
+        found = sorted({abs(v) for v in self.written()} - {fmpq(0)})[:LANDMARKS]
         corners = sorted({fmpq(0), *found, *(-v for v in found)})
         between = [(a + b) / 2 for a, b in pairwise(corners)]
         return [*found, *(-v for v in found), *between, *(c for v in found[-1:] for c in (v + 1, -v - 1))]
 
-    def sizes(self, largest: int) -> Iterator[dict[str, int]]:
-        """The sizes that the hypotheses admit, smallest first; axes that do not matter have size 1."""
-        fixed = self._fixed_sizes()
-        free = [a for a in self.axes if a not in fixed]
-        for choice in _size_choices(len(free), largest):
-            found = {**dict.fromkeys(self.context.axes, 1), **fixed, **dict(zip(free, choice, strict=True))}
-            here = Evaluation(self.scope, found, {}, {}, Budget(10_000))
+    def written(self) -> set[fmpq]:
+        """The rational numbers that the claim and what it rests on are written with, `10**6` being one of them."""
+        here = Evaluation(self.scope, {}, {}, {}, Budget(10_000))
+        found: set[fmpq] = set()
+        stack = list(self.terms)
+        while stack:
+            term = stack.pop()
+            if term.names or term.size > MAX_WRITTEN or any(s.op not in NUMERIC for s in subterms(term)):
+                stack += term.args
+                continue
             try:
-                if all(here.decide(h, {}) for h in self.about_sizes):
-                    yield found
+                value = here.value(term, {})
             except (*FAILURES, Exhausted):
                 continue
+            if isinstance(value, fmpq) and value.height_bits() <= LANDMARK_BITS:
+                found.add(value)
+        return found
+
+    def sizes(self, largest: int) -> Iterator[dict[str, int]]:
+        """The sizes that the hypotheses admit, smallest first; axes that do not matter have size 1.
+
+        If few of the small ones are admitted, some of the larger ones.
+        """
+        count = 0
+        free = self._free_axes()
+        for choice in _size_choices(len(free), largest):
+            found = self._admitted(free, choice)
+            if found is not None:
+                count += 1
+                yield found
+        if self.about_sizes and count < ENOUGH:
+            yield from islice(self.larger_sizes(largest), ENOUGH - count)
+
+    def larger_sizes(self, largest: int, sparse: bool = False) -> Iterator[dict[str, int]]:
+        """The sizes that the hypotheses admit beyond those of `sizes`, smallest first; `sparse`: a few of them."""
+        free = self._free_axes()
+        small = set(_size_choices(len(free), largest))
+        for choice in _few_choices(len(free)) if sparse else _far_choices(len(free), self.written()):
+            found = self._admitted(free, choice) if choice not in small else None
+            if found is not None:
+                yield found
+
+    def _free_axes(self) -> list[str]:
+        fixed = self._fixed_sizes()
+        return [a for a in self.axes if a not in fixed]
+
+    def _admitted(self, free: list[str], choice: tuple[int, ...]) -> dict[str, int] | None:
+        """The sizes, if the hypotheses about them certainly hold."""
+        chosen = dict(zip(free, choice, strict=True))
+        found = {**dict.fromkeys(self.context.axes, 1), **self._fixed_sizes(), **chosen}
+        here = Evaluation(self.scope, found, {}, {}, Budget(10_000))
+        return found if all(certainly(here, h, {}) for h in self.about_sizes) else None
 
     def _fixed_sizes(self) -> dict[str, int]:
         """The sizes that a finite example fixes."""
@@ -132,6 +178,34 @@ def _parameters(declaration: Declaration) -> tuple[Term, ...]:
 
 def _is_example(condition: Term) -> bool:
     return condition.op == "cmp" and condition.value == "==" and condition.args[1].op == "list"
+
+
+def _few_choices(count: int) -> Iterator[tuple[int, ...]]:
+    """Ever larger sizes for so many axes, for one axis after the other and for all."""
+    for n in LADDER:
+        yield (n,) * count
+        for others in (1, 3) if count > 1 else ():
+            yield from (tuple(n if k == place else others for k in range(count)) for place in range(count))
+
+
+def _far_choices(count: int, written: set[fmpq]) -> Iterator[tuple[int, ...]]:
+    """Sizes for so many axes by their sum; for a single axis also those near whole numbers that are written."""
+    if count > max(FARTHEST):
+        yield from _few_choices(count)
+    for total in range(count, FARTHEST.get(count, 0) + 1):
+        yield from _parts(total, count)
+    whole = {int(v.p) for v in written if v.q == 1 and FARTHEST[1] <= v.p <= MOST_ENTRIES}
+    near = {n + step for n in whole for step in (-1, 0, 1) if n + step > FARTHEST[1]}
+    yield from ((n,) for n in (sorted(near) if count == 1 else ()))
+
+
+def _parts(total: int, count: int) -> Iterator[tuple[int, ...]]:
+    """The ways to write the number as a sum of so many positive ones."""
+    if count <= 1:
+        yield from ((total,),) if count else ()
+        return
+    for first in range(1, total - count + 2):
+        yield from ((first, *rest) for rest in _parts(total - first, count - 1))
 
 
 def _size_choices(count: int, largest: int) -> Iterator[tuple[int, ...]]:

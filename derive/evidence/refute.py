@@ -7,23 +7,27 @@ from typing import Any
 
 from flint import ctx
 
+from derive.evidence.climbing import climbed
 from derive.evidence.conditions import CONDITIONS
 from derive.evidence.contradiction import CLAIM_WORK, GIVE_UP, at_point, shown
-from derive.evidence.drafts import STYLES
+from derive.evidence.drafts import GENERIC, STYLES
 from derive.evidence.enclosure import LADDER, again
 from derive.evidence.numbers import NotDefined, standard
 from derive.evidence.places import Budget, Evaluation, Exhausted, Letters
 from derive.evidence.points import DRAWN, Points, as_data
 from derive.evidence.problem import Problem, certainly
 from derive.evidence.simpler import Found, close, simpler
+from derive.evidence.surfaces import on_and_beside
 from derive.kernel.context import Context
 from derive.term import Term, negation
 
-WORK = 120_000  # nodes visited in one search: the same points are tried on every machine
+WORK = 200_000  # nodes visited in one search: the same points are tried on every machine
 WITNESS_WORK = 300_000
 LARGEST = 3
 CORNERS = 200  # combinations of simple values at each of the sizes
 ROUNDS = 40  # of points drawn at random
+PLAIN = (*STYLES[:3], GENERIC)  # how entries are filled at larger sizes
+ALIKE = 12  # combinations of simple values there
 FIRST = 4  # sizes at which a witness is looked for with some care before others are tried
 FEW = 60  # combinations of simple values, before any hypothesis is solved for
 PLAINER = 8  # points that are tried for one where the sides are further apart
@@ -43,7 +47,7 @@ def _plainest(points: Points, condition: Term) -> Found | None:
     """The first counterexample, or one of the next few points if the sides differ too little to be seen there."""
     first: Found | None = None
     later = 0
-    for here in _candidates(points):
+    for here in _candidates(points, condition):
         why = at_point(points, condition, here)
         if why is not None:
             if not close(why):
@@ -55,16 +59,30 @@ def _plainest(points: Points, condition: Term) -> Found | None:
     return first
 
 
-def _candidates(points: Points) -> Iterator[Evaluation]:
+def _candidates(points: Points, condition: Term) -> Iterator[Evaluation]:
     """A few points of every size; then corners, ties and other special points; then points at random."""
     sizes = list(points.problem.sizes(LARGEST))
     yield from points.within(1 / 2, (here for s in sizes for here in points.at(s)))
     if points.problem.needs.required:
         yield from points.within(1 / 2, (here for s in sizes for here in points.corners(s, CORNERS, attempts=0)))
     yield from points.within(1 / 2, (here for s in sizes for here in points.corners(s, CORNERS)))
+    yield from points.within(1 / 3, _far(points))
+    yield from points.within(1 / 3, on_and_beside(condition, points))
+    yield from points.within(1 / 2, climbed(condition, points))
     for turn in range(ROUNDS):
         for s in sizes:
             yield from points.at(s, DRAWN, 100 + turn * len(DRAWN))
+
+
+def _far(points: Points) -> Iterator[Evaluation]:
+    """Points of larger sizes: all of those where sizes are all there is, a few where there are entries to fill."""
+    problem = points.problem
+    if problem.free or problem.random:
+        for s in problem.larger_sizes(LARGEST, sparse=True):
+            yield from points.at(s, PLAIN, attempts=2)
+            yield from points.corners(s, ALIKE)
+    for s in problem.larger_sizes(LARGEST):
+        yield from points.at(s, PLAIN[:1], attempts=2)
 
 
 # -- hypotheses and domains that leave nothing -------------------------------------------------------------------------

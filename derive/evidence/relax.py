@@ -9,7 +9,7 @@ from fractions import Fraction
 from flint import fmpq
 
 from derive.evidence.hypotheses import FAILURES, Draft, Instance, Requirement, instances
-from derive.evidence.numbers import Scalar
+from derive.evidence.numbers import Scalar, written_out
 from derive.evidence.places import Entry, Evaluation
 from derive.evidence.solving import Solver, least
 
@@ -61,8 +61,8 @@ def comparison(requirement: Requirement) -> bool:
 
 
 def middle(value: Scalar) -> fmpq:
-    """A rational number in the ball."""
-    return value if isinstance(value, fmpq) else value.mid().fmpq()
+    """A rational number in the ball. Raises NotDecided where it is too large to write down."""
+    return value if isinstance(value, fmpq) else written_out(value.mid())
 
 
 def _float(value: Scalar) -> float:

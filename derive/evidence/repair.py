@@ -77,9 +77,9 @@ def _limit(solver: Solver, draft: Draft, instance: Instance, entry: Entry) -> fm
         if entry not in touched:
             return None
         two = solver.gap(draft.changed({entry: here + 1}), instance)[0]
+        a, b = middle(one), middle(two)
     except FAILURES:
         return None
-    a, b = middle(one), middle(two)
     return None if a == b else here - a / (b - a)
 
 

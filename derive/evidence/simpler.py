@@ -41,8 +41,11 @@ def simpler(points: Points, condition: Term, largest: int, found: Found) -> Foun
 
 def _smaller(points: Points, condition: Term, largest: int, found: Found) -> Found:
     """The first counterexample among the corners of smaller sizes, and of its own if the point is involved."""
-    for sizes in points.problem.sizes(largest):
+    most = sum(found[0].sizes.values())
+    for sizes in (*points.problem.sizes(largest), *points.problem.larger_sizes(largest)):
         own = sizes == found[0].sizes
+        if sum(sizes.values()) > most:
+            continue
         if points.work < WORK // 2 or (own and not _involved(found[0])):
             break
         for here in points.corners(sizes, CORNERS):

@@ -14,8 +14,8 @@ from typing import Any
 
 from flint import arb, ctx, fmpq
 
-from derive.evidence.enclosure import MAX_EXPONENT, again, fraction
-from derive.evidence.numbers import Imprecise, NotDecided, NotDefined, NotPolynomial, Scalar, standard
+from derive.evidence.enclosure import again, fraction
+from derive.evidence.numbers import MAX_EXPONENT, Imprecise, NotDecided, NotDefined, NotPolynomial, Scalar, standard
 from derive.evidence.places import Evaluation, Exhausted
 from derive.term import Term
 
