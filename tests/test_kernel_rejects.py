@@ -1001,3 +1001,31 @@ def test_filter_that_asks_for_a_number_changes_where_that_number_does(op: str) -
     claim = cmp("==", mul(ZERO, x), diff(chosen, z(J)))
 
     assert refused_term(claim, Step("algebra", claim.args[1])).reason.startswith("the right side may be undefined")
+
+
+PLACES = {  # a hypothesis on the size and places that are not known to be all of the axis
+    "one of two": ("n == 2", (I,)),
+    "the same twice": ("n == 2", (I, I)),
+    "more than there are": ("n == 1", (I, J)),
+    "of another axis": ("n == 2", (I, B)),
+    "no indices": ("n == 2", (ZERO, ONE)),
+    "not known to be different": ("n == 2", (I, L)),
+    "a size from below": ("n >= 2", (I, J)),
+    "no size": ("z[i] == 2", (I, J)),
+    "none": ("n == 2", ()),
+}
+
+
+@pytest.mark.parametrize("why", PLACES)
+def test_sums_are_written_out_at_all_places_of_the_axis(why: str) -> None:
+    """At two places that are known to be different, by a hypothesis that there are two."""
+    claim = "sum(z[k] for k in n) + 0*z[l] == z[i] + z[j]"
+    hypothesis, places = PLACES[why]
+
+    def step(at: tuple[Term, ...]) -> Step:
+        return Step("algebra", case.claim.args[1], uses=(Use("size", 0, tuple((k, k) for k in at)),))
+
+    case = claimed(claim, hypothesis, "i != j")
+    assert refused(case, step(places))
+    case = claimed(claim, "n == 2", "i != j")
+    assert accepted(case, step((I, J))).hypotheses == {0}

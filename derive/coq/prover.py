@@ -71,6 +71,13 @@ class Before:
     letters: tuple[Term, ...]
     condition: Term
 
+# Uses that have no proof term.
+UNSAID = {
+    "telescoping": "a sum that telescopes",
+    "symmetry": "a symmetry of the law",
+    "size": "sums written out over an axis of a known size",
+}
+
 
 class Prover:
     """Proof scripts in the context of one claim."""
@@ -251,8 +258,8 @@ class Prover:
             while h.op == "all":
                 h = h.args[0]
             return self.hypothesis(use.number, mapping), substitute(h, mapping)
-        if use.kind in ("telescoping", "symmetry"):
-            raise NotExported("a sum that telescopes" if use.kind == "telescoping" else "a symmetry of the law")
+        if use.kind in UNSAID:
+            raise NotExported(UNSAID[use.kind])
         return self.lemma(use.number, mapping)
 
     def null(self, equation: Equation, use: Use) -> tuple[Term, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from derive.engine import order, steps, telescope
 from derive.engine.fold import names, written
@@ -16,7 +17,7 @@ from derive.engine.symmetry import by_symmetry
 from derive.kernel.check import Ground, Undefined, check, pure_index, shared
 from derive.kernel.context import Context, Lemma
 from derive.kernel.order import established
-from derive.kernel.poly import Poly, add_to, mono_key
+from derive.kernel.poly import Poly, add_to, key, mono_key
 from derive.kernel.proof import Account, Line, Proof, Rejected, Step, Use
 from derive.kernel.signs import ZERO, sign
 from derive.term import Term
@@ -66,7 +67,7 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
         found = replayed(ground, replace(shown, lines=lines), Effort(ground.tick, MANY))
         if found is not None:
             return found
-    ways = (rooted, put_in, by_symmetry) if plain is None else ()
+    ways = (rooted, put_in, by_symmetry, by_places) if plain is None else ()
     for way in ways:
         other = way(ground, claim)
         found = replayed(ground, replace(other, lines=lines), Effort(ground.tick, MANY)) if other is not None else None
@@ -87,6 +88,20 @@ def put_in(ground: Ground, claim: Term) -> Proof | None:
     return rewritten(ground, claim, equations(ground, True))
 
 
+def by_places(ground: Ground, claim: Term) -> Proof | None:
+    """The equation with sums over an axis of a known size written out at letters of the claim, if there are as many."""
+    for number, (axis, count) in ground.equations.items():
+        letters = [k for k in ground.claim.letters | ground.context.letters if k.value[1] == axis.value]
+        if axis.op == "size" and count.op == "num" and 0 < count.value <= len(letters) <= MAX_PLACES:
+            for places in combinations(sorted(letters, key=key), int(count.value)):
+                use = Use("size", number, tuple((k, k) for k in places))
+                proof = Proof(claim, (Step("sum_normal_form", ground.claim.args[1], uses=(use,)),))
+                if replayed(ground, proof, Effort(ground.tick, MANY)) is not None:
+                    return proof
+    return None
+
+
+MAX_PLACES = 4  # letters of one axis
 MANY = 40_000  # terms and monomials that a derivation may take to be replayed
 
 

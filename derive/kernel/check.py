@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from derive.kernel import domain, moments, order, symmetry
 from derive.kernel.context import Context, Lemma
 from derive.kernel.derivative import depends
 from derive.kernel.domain import Need
 from derive.kernel.normal import Normal
-from derive.kernel.poly import Poly, add_to
+from derive.kernel.places import written_out
+from derive.kernel.poly import UNIT, Poly, add_to
 from derive.kernel.proof import Account, Condition, Proof, Rejected, Step, Use
 from derive.kernel.rules import RULES, instantiate, match
 from derive.kernel.signs import RELATION, ZERO, Fact, difference, sign, split
@@ -287,8 +289,13 @@ def check_step(ground: Ground, before: Term, step: Step, account: Account) -> li
         raise Rejected(f"there is no rule {step.rule}")
     if step.uses and local:
         raise Rejected("a hypothesis holds at the point, not under a derivative, limit or mean")
+    uses = step.uses
+    if uses and uses[0].kind == "size":
+        axis, places = places_of(ground, account, uses[0])
+        old, new = (written_out(ground.plain.opened(t), axis, places) for t in (old, new))
+        uses = uses[1:]
     gap = add_to(dict(here.poly(old)), here.poly(new), -1)
-    add_to(gap, add_uses(ground, account, step.uses, here), 1 if step.reverse else -1)
+    add_to(gap, add_uses(ground, account, uses, here), 1 if step.reverse else -1)
     if not here.is_zero(gap) and (step.uses or sign(here, here.term(gap)) != ZERO):
         raise Rejected("the two normal forms differ")
     return []
@@ -384,6 +391,19 @@ def add_uses(ground: Ground, account: Account, uses: Iterable[Use], here: Normal
         term = (use.multiplier if use.multiplier is not None else num(1)) * difference(condition)
         add_to(total, nf.poly(over("sum", term, *use.over)))
     return total
+
+
+def places_of(ground: Ground, account: Account, use: Use) -> tuple[str, tuple[Term, ...]]:
+    """An axis whose size is a number by a hypothesis, and as many of its indices, known to be different."""
+    places = tuple(place for _, place in use.letters)
+    size_, count = ground.equations.get(use.number, (num(0), num(0)))
+    if size_.op != "size" or count is not num(len(places)) or any(k.op != "index" for k in places):
+        raise Rejected("the size of an axis is not known to be the number of places")
+    apart = (ground.full.condition(cmp("!=", *pair)) == {UNIT: 1} for pair in combinations(places, 2))
+    if {k.value[1] for k in places} != {size_.value} or not all(apart):
+        raise Rejected("the places are not known to be different indices of the axis")
+    account.hypotheses.add(use.number)
+    return size_.value, places
 
 
 def stated(ground: Ground, account: Account, use: Use, here: Normal) -> Term:

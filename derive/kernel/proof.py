@@ -15,10 +15,11 @@ class Use:
 
     It is instance `letters` of hypothesis or lemma `number`; or the sum of the increments of `value`, a function of the
     one letter in `letters`, up to the end that is named with it; or what a symmetry says of the mean of `value`. In an
-    algebra step it stands for the term sum(multiplier * (left - right) for over), which is 0.
+    algebra step it stands for the term sum(multiplier * (left - right) for over), which is 0. Of the kind "size", and
+    the first of the step, it says that the letters are all indices of an axis, by hypothesis `number`.
     """
 
-    kind: str  # "hypothesis", "lemma", "telescoping" or "symmetry"
+    kind: str  # "hypothesis", "lemma", "telescoping", "symmetry" or "size"
     number: int
     letters: tuple[tuple[Term, Term], ...] = ()
     multiplier: Term | None = None

@@ -103,7 +103,7 @@ def line_terms(line: LineView) -> Iterator[Term]:
 
 def told_use(use: Use, context: Context) -> str:
     """What a use puts in, in words."""
-    if use.kind == "hypothesis":
+    if use.kind in ("hypothesis", "size"):
         return f"hypothesis {use.number + 1}"
     if use.kind == "telescoping":
         return "a sum that telescopes"
