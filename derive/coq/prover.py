@@ -71,6 +71,7 @@ class Before:
     letters: tuple[Term, ...]
     condition: Term
 
+
 # Uses that have no proof term.
 UNSAID = {
     "telescoping": "a sum that telescopes",
