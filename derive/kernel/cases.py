@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from derive.kernel import powers, sums
 from derive.kernel.poly import CASES, UNIT, Mono, Poly, add_to, constant, key, letter_key, mono_key, scaled, threshold
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import NEG, POS, RELATION, ZERO, difference, nonempty, sign, split
+from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, difference, nonempty, sign, split
 from derive.kernel.wellformed import subscript_axis
 from derive.term import FALSE, TRUE, Term, both, cmp, delta, negation, over, substitute, subterms, where
 
@@ -208,6 +208,19 @@ def consistent(orders: list[Order]) -> bool:
     return not any(longest.get((i, i), False) for i in nodes)
 
 
+def unless(nf: Normal, u: Poly) -> tuple[Poly, int]:
+    """The indicator that two letters are equal, where u is 0, and by a fact the signs of u where they are not."""
+    term = nf.term(u)
+    for fact in nf.facts.get(key(term)[0], ()):
+        mapping = nf.instance(fact, term) if len(fact.guards) == 1 else None
+        guard = substitute(fact.guards[0], mapping) if mapping is not None else TRUE
+        if guard.op == "cmp" and guard.value == "!=" and all(t.op == "index" for t in guard.args):
+            one, other = guard.args
+            if guard.letters <= term.letters and one is not other and not nf.rename(term, {one: other}):
+                return nf.delta(one, other), fact.signs
+    return {}, ANY
+
+
 def positive(nf: Normal, u: Poly) -> Poly:
     """[u > 0]."""
     value = constant(u)
@@ -222,6 +235,9 @@ def positive(nf: Normal, u: Poly) -> Poly:
         return {}
     if (found := in_order(nf, u)) is not None:
         return nf.condition(found)
+    same, above = nf.unless(u)
+    if not above & ~POS:
+        return complement(same)
     u = bare(nf, u)
     if not signs & NEG:  # u >= 0
         return complement(nf.zero(u))
@@ -270,6 +286,9 @@ def zero(nf: Normal, u: Poly) -> Poly:
         return {UNIT: 1}
     if (found := in_order(nf, u)) is not None and found.value == "<":
         return nf.delta(*found.args)
+    same, apart = nf.unless(u)
+    if not apart & ZERO:
+        return same
     u = bare(nf, u)
     _, content, rest = powers.parts(nf, u)
     factors = [(a, nf.poly(a) if a.op == "add" else None) for a, _ in sorted(content, key=lambda p: key(p[0]))]
@@ -362,7 +381,7 @@ def zero_law(nf: Normal, a: Term, rest: Mono) -> Poly | None:
 def solved(nf: Normal, u: Term) -> tuple[Term, Term] | None:
     """An entry and the term it equals where u is 0: u = c * entry + rest, the entry not in the rest."""
     poly = nf.poly(u)
-    for mono in sorted(poly, key=mono_key):
+    for mono in sorted(poly, key=lambda m: (any(t.op == "argmax" for a, _ in m for t in a.args), mono_key(m))):
         if len(mono) == 1:
             ((a, e),) = mono
             if e == 1 and a.op == "var" and not nf.is_bit(a):

@@ -420,6 +420,7 @@ class Normal:
     sided = by_case.sided
     in_order = by_case.in_order
     tidied = by_case.tidied
+    unless = by_case.unless
     is_bit = by_case.is_bit
     exp = functions.exp
 

@@ -386,9 +386,34 @@ def extremum(nf: Normal, term: Term) -> Poly:
 
 
 def argmax(nf: Normal, term: Term) -> Term:
-    """The canonical argmax: what is free of the letter and positive factors make no difference."""
+    """The canonical argmax: what is free of the letter, positive factors and functions that rise make no difference.
+
+    An index at which the body is known to be above all others is the argmax itself.
+    """
     bound, inner, condition = _taken_out(nf, term, 1, POS)[2]
+    here = nf.under(condition) or nf
+    while (below := risen(here, inner)) is not None:
+        bound, inner, condition = _taken_out(nf, make("argmax", (below, condition), None, bound), 1, POS)[2]
+    places = {k for f in nf.raw_facts for g in f.guards for k in g.args if k.op == "index" and k not in f.letters}
+    for t in sorted(places, key=letter_key) if condition is TRUE else ():
+        if t.value[1] == bound[0].value[1]:
+            same, signs = nf.unless(nf.poly(inner - substitute(inner, {bound[0]: t})))
+            if signs == NEG and same == nf.delta(bound[0], t):
+                return t
     return make("argmax", (inner, condition), None, bound)
+
+
+def risen(nf: Normal, body: Term) -> Term | None:
+    """What the body is a rising function of: u or -u, for c e^u, c log(u) and c u^p, the last two for a positive u."""
+    poly = nf.poly(body)
+    if len(poly) != 1 or len(next(iter(poly))) != 1:
+        return None
+    (((a, e),), c) = next(iter(poly.items()))
+    if e == 1 and a.op == "fn" and (a.value == "exp" or (a.value == "log" and sign(nf, a.args[0]) == POS)):
+        return a.args[0] if c > 0 else -a.args[0]
+    if e == 1 or not isinstance(e, int | Fraction) or sign(nf, a) != POS:
+        return None
+    return a if c * e > 0 else -a
 
 
 def _taken_out(nf: Normal, term: Term, flip: int, signs: int) -> tuple[Poly, Poly, tuple[tuple[Term, ...], Term, Term]]:
