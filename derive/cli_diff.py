@@ -338,5 +338,10 @@ def latex_steps(found: Answer) -> list[str]:
     rows = [f"  & {printer.inline(view.start)}"]
     for step in view.steps:
         rule = f"{step.rule} of {step.name}" if step.name else step.rule
-        rows.append(rf"  & = {printer.inline(step.after)} && \text{{{tex(rule)}}}")
+        deep, outer = r"\quad " * step.depth, r"\quad " * (step.depth - 1)
+        if step.part is not None:
+            rows.append(rf"  & {deep}{printer.inline(step.part)} && \text{{where}}")
+        rows.append(rf"  & {deep}= {printer.inline(step.after)} && \text{{{tex(rule)}}}")
+        if step.whole is not None:
+            rows.append(rf"  & {outer}= {printer.inline(step.whole)} && \text{{so that}}")
     return [r"\begin{aligned}", *(row + r" \\" for row in rows[:-1]), rows[-1], r"\end{aligned}"]

@@ -166,6 +166,9 @@ def derivation_text(view: ClaimView) -> list[str]:
     return [*lines, view.closing] if view.closing else lines
 
 
+INNER = "    "  # before what stands in the lines on a part
+
+
 def _steps(view: ClaimView) -> list[str]:
     if view.start is None:
         return []
@@ -173,12 +176,17 @@ def _steps(view: ClaimView) -> list[str]:
     wide = max(map(len, rules)) + 1
     lines = [f"{'':<{wide}}  {to_text(view.start)}"]
     for step, rule in zip(view.steps, rules, strict=True):
-        lines.append(f"{rule:<{wide}}= {to_text(step.after)}")
+        deep, outer = INNER * step.depth, INNER * (step.depth - 1)
+        if step.part is not None:
+            lines.append(f"{'   where':<{wide}}{deep}  {to_text(step.part)}")
+        lines.append(f"{rule:<{wide}}{deep}= {to_text(step.after)}")
         for condition in step.conditions:
             reason = f" ({condition.reason})" if condition.reason else ""
-            lines.append(f"{'':<{wide}}    needs {to_text(condition.condition)}{reason}")
+            lines.append(f"{'':<{wide}}{deep}    needs {to_text(condition.condition)}{reason}")
         if step.rests_on:
-            lines.append(f"{'':<{wide}}    by {' and '.join(step.rests_on)}")
+            lines.append(f"{'':<{wide}}{deep}    by {' and '.join(step.rests_on)}")
+        if step.whole is not None:
+            lines.append(f"{'   so that':<{wide}}{outer}= {to_text(step.whole)}")
     return lines
 
 

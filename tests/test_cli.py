@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import re
 import resource
 import signal
 import subprocess
@@ -244,10 +245,17 @@ def test_show_prints_statement_and_every_step(derive: Derive) -> None:
     run = derive("show", "softmax.jacobian")
     assert run.status == 0
     assert "diff(s[i], z[j]) == s[i]*(delta(i, j) - s[j])" in run.out
-    steps = data(derive("show", "softmax.jacobian", "--json"))["theories"][0]["theorems"][0]["claims"][0]["derivation"]
-    assert steps[-1]["after"] == "s[i]*(delta(i, j) - s[j])"
-    for step in steps:
-        assert step["after"] in run.out
+    (theorem,) = data(derive("show", "softmax.jacobian", "--json"))["theories"][0]["theorems"]
+    steps = [step["after"] for step in theorem["claims"][0]["derivation"]]
+    assert steps[-1] == "s[i]*(delta(i, j) - s[j])"
+    for after in (*steps[:4], *steps[8:]):
+        assert f"= {after}\n" in run.out
+    around = steps[3].split("diff(Z, z[j])")  # the next five are about a part, and show it alone
+    parts = [after.removeprefix(around[0]).removesuffix(around[1]) for after in steps[4:9]]
+    assert parts[-1] == "exp(z[j])"
+    for part in parts:
+        assert f"    = {part}\n" in run.out
+    assert re.search(r"where +diff\(Z, z\[j\]\)\n(.*\n){5} +so that +=", run.out)
 
 
 def test_show_of_a_theory_has_all_theorems(derive: Derive) -> None:

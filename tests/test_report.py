@@ -17,13 +17,13 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from derive.engine.check import check_theory
-from derive.engine.verdict import TheoryResult
+from derive.engine.verdict import ClaimResult, TheoryResult
 from derive.kernel.check import check as kernel_check
 from derive.kernel.proof import Condition, Proof
 from derive.language import catalogue, loads
 from derive.report import counterexample, escape, prose, words
 from derive.report.conditions import telling
-from derive.report.document import Document, document, formulas
+from derive.report.document import ClaimView, Document, document, formulas
 from derive.report.formula import safe_formula
 from derive.report.lines import by_sides, line_terms
 from derive.report.notation import names_in, notation
@@ -32,7 +32,7 @@ from derive.report.pdf import by_pdflatex
 from derive.report.printer import Printer, positive_part
 from derive.report.render import FORMATS, render
 from derive.report.typeset import LATEX
-from derive.term import Term, alike, defined, diff, index, mul, over, subterms, var
+from derive.term import Term, alike, defined, diff, index, mul, over, put, subterms, var
 
 Derive = Callable[..., Run]
 needs_pdflatex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
@@ -79,8 +79,8 @@ def test_every_printed_formula_of_the_catalogue_is_read_back(name: str, checked:
     whole = 0
     for number, theorem in enumerate(shown.theorems):
         for claim in theorem.claims:
-            read = reader(shown, result, number, claim.letters).read
             for term in (claim.statement, *(s.after for s in claim.steps), *(c for c in claim.domain)):
+                read = reader(shown, result, number, (*claim.letters, *term.letters)).read
                 whole += 1
                 assert same(read(printer.inline(term)), term)
                 assert same(read(printer.display(term)), term)
@@ -107,6 +107,8 @@ def test_report_holds_every_statement_step_and_condition(
             assert FORMATS[form].display % printer.display(claim.statement) in text
             for step in claim.steps:
                 assert printer.display(step.after, "==") in text
+                assert step.part is None or FORMATS[form].display % printer.display(step.part) in text
+                assert step.whole is None or printer.display(step.whole, "==") in text
                 assert step.rule in text
             for line in claim.lines:
                 assert FORMATS[form].display % printer.display(line.condition) in text
@@ -226,6 +228,43 @@ def divergence():
     assume(sum(p[k] for k in n) == 1)
     assert sum(p[k]*(log(p[k]) - z[k] + log(Z)) for k in n) >= 0
 """
+
+
+def test_part_is_worked_out_by_itself_and_put_back(checked: Callable[[str], TheoryResult]) -> None:
+    """What the lines show, put into what stands around it, is the proof's own expression after each step."""
+    depths = set()
+    for result in map(checked, catalogue()):
+        for claim, view in claims_and_views(result):
+            open_: list[tuple[Term, Term]] = []  # each part that is being worked out, and what it is a part of
+            line = view.start
+            for step, shown in zip(claim.proof.steps if claim.proof else (), view.steps, strict=False):
+                assert line is not None
+                if shown.part is not None:
+                    assert shown.part in set(subterms(line))
+                    open_.append((shown.part, line))
+                assert shown.depth == len(open_)
+                line = shown.after
+                depths.add(shown.depth)
+                if shown.whole is not None:
+                    part, around = open_.pop()
+                    assert shown.whole in {put(around, p, line) for p in places(around, part)}
+                    line = shown.whole
+                if not open_:
+                    assert line is step.after
+            assert not open_
+    assert depths >= {0, 1, 2}
+
+
+def places(term: Term, part: Term, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    if term is part:
+        yield path
+    for p, a in enumerate(term.args):
+        yield from places(a, part, (*path, p))
+
+
+def claims_and_views(result: TheoryResult) -> Iterator[tuple[ClaimResult, ClaimView]]:
+    for theorem, shown in zip(result.theorems, document(result).theorems, strict=True):
+        yield from zip(theorem.claims, shown.claims, strict=True)
 
 
 def test_order_is_shown_comparison_by_comparison_with_what_each_rests_on() -> None:

@@ -16,34 +16,17 @@ from derive.engine.reasons import sign_parts
 from derive.engine.verdict import ORDER, ClaimResult, TheoremResult, TheoryResult
 from derive.kernel.check import Ground
 from derive.kernel.context import Context, Declaration, Definition
-from derive.kernel.proof import Condition, Proof, Step
+from derive.kernel.proof import Condition, Proof
 from derive.language import catalogue
 from derive.language.loader import CATALOGUE
 from derive.language.theory import Theory
 from derive.report import counterexample, words
 from derive.report.conditions import telling
-from derive.report.lines import LineView, line_terms, line_views, told_use
+from derive.report.lines import LineView, line_terms, line_views
 from derive.report.notation import Notation, names_in, notation
 from derive.report.numbers import Again, Evidence
-from derive.term import Term, defined, subterm, var
-
-SPOKEN = {"telescoping", "symmetry"}  # uses of which the rule's own name says enough
-
-
-@dataclass(frozen=True)
-class StepView:
-    """One line of a derivation: a rule, where it applies, what the expression becomes, and what had to hold."""
-
-    number: int
-    rule: str
-    source: str  # where the rule comes from, or what the procedure does
-    exact: bool  # a procedure of the kernel, not a row of its table
-    name: str | None  # of the definition that is unfolded or folded
-    backwards: bool
-    place: Term | None  # what the rule was applied to, where that is not the whole expression
-    after: Term
-    conditions: tuple[Condition, ...]
-    rests_on: tuple[str, ...]
+from derive.report.steps import StepView, step_terms, step_views
+from derive.term import Term, defined, var
 
 
 @dataclass(frozen=True)
@@ -203,10 +186,7 @@ def formulas(document: Document) -> Iterable[Term]:
 def _claim_formulas(claim: ClaimView) -> Iterable[Term]:
     yield claim.statement
     for step in claim.steps:
-        yield step.after
-        if step.place is not None:
-            yield step.place
-        yield from (c.condition for c in step.conditions)
+        yield from step_terms(step)
     for line in claim.lines:
         yield from line_terms(line)
     yield from claim.domain
@@ -275,7 +255,7 @@ def _claim(
     if result.proof is not None and result.proof.steps and result.proof.claim.op == "cmp":
         start = result.proof.claim.args[0]
         conditions = account.conditions if account else []
-        steps = tuple(_steps(start, result.proof.steps, conditions, context))
+        steps = tuple(step_views(start, result.proof.steps, conditions, context))
     return ClaimView(
         number=number,
         letters=tuple(sorted(claim.condition.letters - fixed, key=lambda k: k.value)),
@@ -328,29 +308,6 @@ def _signs(proof: Proof, context: Context) -> tuple[Condition, ...]:
         return ()
     ground = Ground(proof.claim, context)
     return sign_parts(ground.full, ground.claim)
-
-
-def _steps(
-    start: Term, steps: Sequence[Step], conditions: Sequence[tuple[Condition, ...]], context: Context
-) -> Iterable[StepView]:
-    before = start
-    for number, step in enumerate(steps, 1):
-        met = conditions[number - 1] if number <= len(conditions) else ()
-        place, result = subterm(before, step.path), subterm(step.after, step.path)
-        folded = result if step.reverse else place  # of a name without letters, its rule says where it is
-        yield StepView(
-            number=number,
-            rule=words.rule_words(step.rule),
-            source=words.rule_source(step.rule),
-            exact=step.rule in words.PROCEDURES,
-            name=folded.value if step.rule == "definition" and folded.op == "def" else None,
-            backwards=step.reverse and step.rule != "definition",
-            place=place if step.path and not (folded is place and place.op == "def" and not place.args) else None,
-            after=step.after,
-            conditions=telling(met),
-            rests_on=tuple(dict.fromkeys(told_use(use, context) for use in step.uses if use.kind not in SPOKEN)),
-        )
-        before = step.after
 
 
 def _account(result: TheoryResult) -> Account:

@@ -1,0 +1,113 @@
+"""The steps of a derivation as a reader meets them.
+
+A derivative or mean of a name is worked out by itself, in lines that show it alone, and then put back: so does a
+textbook, and what surrounds it need not be copied from line to line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from derive.kernel.context import Context
+from derive.kernel.proof import Condition, Step
+from derive.report import words
+from derive.report.conditions import telling
+from derive.report.lines import told_use
+from derive.term import Term, subterm
+
+SPOKEN = {"telescoping", "symmetry"}  # uses of which the rule's own name says enough
+WORTH = 12  # nodes that must surround a part for it to be worked out by itself
+FEWEST = 3  # lines that it takes, at least
+Path = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StepView:
+    """One line of a derivation: a rule, where it applies, what the expression becomes, and what had to hold."""
+
+    number: int
+    rule: str
+    source: str  # where the rule comes from, or what the procedure does
+    exact: bool  # a procedure of the kernel, not a row of its table
+    name: str | None  # of the definition that is unfolded or folded
+    backwards: bool
+    place: Term | None  # what the rule was applied to, where that is not all that stands in the line
+    after: Term  # what stands in the line: the expression, or the part that is worked out by itself
+    conditions: tuple[Condition, ...]
+    rests_on: tuple[str, ...]
+    depth: int = 0  # of how many parts, one in the other, the line is about the innermost
+    part: Term | None = None  # the part as it was, at the first line on it
+    whole: Term | None = None  # what it is a part of, with it put back, at the last line on it
+
+
+def step_views(
+    start: Term, steps: Sequence[Step], conditions: Sequence[tuple[Condition, ...]], context: Context
+) -> Iterator[StepView]:
+    """The steps from the start, each with the conditions that it met."""
+    before = start
+    chains = parts(start, steps)
+    for number, (step, chain) in enumerate(zip(steps, chains, strict=True), 1):
+        met = conditions[number - 1] if number <= len(conditions) else ()
+        place, result = subterm(before, step.path), subterm(step.after, step.path)
+        folded = result if step.reverse else place  # of a name without letters, its rule says where it is
+        (*outer, base) = ((), *chain)
+        first = number == 1 or base not in chains[number - 2]
+        last = number == len(steps) or base not in chains[number]
+        yield StepView(
+            number=number,
+            rule=words.rule_words(step.rule),
+            source=words.rule_source(step.rule),
+            exact=step.rule in words.PROCEDURES,
+            name=folded.value if step.rule == "definition" and folded.op == "def" else None,
+            backwards=step.reverse and step.rule != "definition",
+            place=place
+            if step.path != base and not (folded is place and place.op == "def" and not place.args)
+            else None,
+            after=subterm(step.after, base),
+            conditions=telling(met),
+            rests_on=tuple(dict.fromkeys(told_use(use, context) for use in step.uses if use.kind not in SPOKEN)),
+            depth=len(chain),
+            part=subterm(before, base) if chain and first else None,
+            whole=subterm(step.after, outer[-1]) if chain and last else None,
+        )
+        before = step.after
+
+
+def parts(start: Term, steps: Sequence[Step], base: Path = ()) -> list[tuple[Path, ...]]:
+    """For each step the places of the parts that it belongs to, the innermost last; the last step belongs to none."""
+    found: list[tuple[Path, ...]] = []
+    before = start
+    while len(found) < len(steps):
+        rest = steps[len(found) :]
+        place = named(before, rest[0])
+        count = sum(1 for _ in within(place, rest))
+        around = subterm(before, base).size - subterm(before, place).size if len(place) > len(base) else 0
+        if FEWEST <= count < len(rest) and around >= WORTH:
+            found += [(place, *inner) for inner in parts(before, rest[:count], place)]
+        else:
+            found.append(())
+        before = steps[len(found) - 1].after
+    return found
+
+
+def named(before: Term, step: Step) -> Path:
+    """The place of the derivative or mean of a name that the step begins with; () where it begins with none."""
+    base = step.path[:-1]
+    begins = step.rule == "definition" and not step.reverse and step.path[-1:] == (0,)
+    return base if begins and subterm(before, base).op in ("diff", "E", "Var") else ()
+
+
+def within(base: Path, steps: Iterable[Step]) -> Iterator[Step]:
+    """The first of the steps, as far as they stay within the place."""
+    for step in steps:
+        if step.path[: len(base)] != base:
+            return
+        yield step
+
+
+def step_terms(step: StepView) -> Iterator[Term]:
+    """The formulas that a step shows."""
+    yield step.after
+    yield from (t for t in (step.place, step.part, step.whole) if t is not None)
+    yield from (c.condition for c in step.conditions)
