@@ -30,6 +30,7 @@ from derive.report.document import document
 from derive.report.entry import entry
 from derive.report.page import LARGEST, Page
 from derive.report.printer import Printer
+from derive.report.render import _environment as environments
 from derive.report.render import render, render_index
 
 Derive = Callable[..., Run]
@@ -253,6 +254,15 @@ def test_what_is_not_proved_is_not_shown_as_proved(text: str) -> None:
     assert f"1 theorem {verdict}" in shown
     assert "theorem proved" not in shown
     assert ("Counterexample:" in shown) == (verdict == "refuted")
+
+
+def test_page_does_not_depend_on_what_was_written_before_it(checked: Checked) -> None:
+    """Templates that both use, translated for the index, lacked the filters of a document."""
+    shown = document(checked("sigmoid"))
+    page, index = render(shown, "html"), render_index((entry(shown),), "html")
+    environments.cache_clear()
+    assert render_index((entry(shown),), "html") == index
+    assert render(shown, "html") == page
 
 
 def test_index_lists_every_theorem_with_its_statement_and_a_link(checked: Checked) -> None:

@@ -170,7 +170,12 @@ def _of_document(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @cache
-def _environment(name: str, code: str, house: Path | None = None) -> Environment:
+def _environment(name: str, code: str, house: Path | None, given: frozenset[str]) -> Environment:
+    """The environment of a format and language, for overlays with the filters of the given names.
+
+    A template is translated for the filters that it finds: what was translated without those of a document, for the
+    index, would call the wrong ones.
+    """
     form = FORMATS[name]
     safe, words_ = Safe(form), _words(name, code)
     environment = ImmutableSandboxedEnvironment(
@@ -245,6 +250,13 @@ def _formulas(form: Format, printer: Printer) -> dict[str, Callable[..., Any]]:
     }
 
 
+def _overlay(name: str, code: str, house: Path | None, filters: dict[str, Callable[..., Any]]) -> Environment:
+    """The environment with filters of one document, or of the index."""
+    environment = _environment(name, code, house, frozenset(filters)).overlay()
+    environment.filters = environment.filters | {key: _of_document(f) for key, f in filters.items()}
+    return environment
+
+
 def render(
     document: Document, form: str, index: bool = False, house: Path | None = None, beside: Sequence[str] = ()
 ) -> str:
@@ -261,8 +273,7 @@ def render(
     filters = {name: formulas[name] for name in ("inline", "entry")}
     if page is not None:
         filters |= {"line": page.line, "blocks": page.blocks}
-    environment = _environment(form, document.language, house).overlay()
-    environment.filters = environment.filters | {name: _of_document(f) for name, f in filters.items()}
+    environment = _overlay(form, document.language, house, filters)
     data = {
         "document": document,
         "evidence": document.evidence,
@@ -346,9 +357,7 @@ def render_index(
 ) -> str:
     """The list of all reports."""
     page = Page(code, house)
-    environment = _environment(form, code, house).overlay()
-    if form == "html":
-        environment.filters = environment.filters | {"label": _of_document(page.label)}
+    environment = _overlay(form, code, house, {"label": page.label} if form == "html" else {})
     data = {
         "documents": documents,
         "translations": translations("index", form, beside),
