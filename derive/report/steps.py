@@ -17,8 +17,9 @@ from derive.report.lines import told_use
 from derive.term import Term, subterm
 
 SPOKEN = {"telescoping", "symmetry"}  # uses of which the rule's own name says enough
-WORTH = 12  # nodes that must surround a part for it to be worked out by itself
-FEWEST = 3  # lines that it takes, at least
+FEWEST = 3  # lines on a part that is worked out by itself, at least
+AROUND = 4  # nodes that surround it, at least
+SAVED = 40  # nodes that are not written again, in all of its lines, at least
 Path = tuple[int, ...]
 
 
@@ -83,7 +84,7 @@ def parts(start: Term, steps: Sequence[Step], base: Path = ()) -> list[tuple[Pat
         place = named(before, rest[0])
         count = sum(1 for _ in within(place, rest))
         around = subterm(before, base).size - subterm(before, place).size if len(place) > len(base) else 0
-        if FEWEST <= count < len(rest) and around >= WORTH:
+        if FEWEST <= count < len(rest) and around >= AROUND and around * count >= SAVED:
             found += [(place, *inner) for inner in parts(before, rest[:count], place)]
         else:
             found.append(())
