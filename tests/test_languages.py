@@ -321,7 +321,7 @@ def undefined():
 
 
 def open_question():
-    assert cosh(x) >= 1 + x**2 / 2
+    assert cosh(x) >= 1 + x**2 / 2 + x**4 / 24
 '''
 
 

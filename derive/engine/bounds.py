@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from itertools import combinations
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from derive.engine import telescope
+from derive.engine.forms import one_plus_exp
 from derive.engine.pieces import Factors, Opened, opened, product
 from derive.kernel import moments
 from derive.kernel.normal import Normal
@@ -97,9 +99,18 @@ def from_claim(search: Search) -> None:
                 mapping, letters = general(search, t)
                 spread = make("Var", (substitute(t.args[0], mapping),))
                 search.suggest(Line(cmp(">=", spread, NOUGHT), "combination", (), (Part(spread),), (), letters))
-            elif t.op == "fn" and t.value in STEEPEST:
+            elif t.op == "fn":
                 mapping, letters = general(search, t)
-                search.slopes[t.value, substitute(t.args[0], mapping), letters] = None
+                if t.value in STEEPEST:
+                    search.slopes[t.value, substitute(t.args[0], mapping), letters] = None
+                for name, u in touching(nf, t):
+                    search.curves[name, substitute(u, mapping), letters] = None
+                if t.value in ("sin", "cos"):  # in normal form the angle is taken apart
+                    for line in _bounded(t.value, substitute(t.args[0], mapping), letters):
+                        search.suggest(line)
+            elif t.op == "mul":
+                for line in _means(search, nf, t):
+                    search.suggest(line)
         except Rejected:
             continue
 
@@ -118,7 +129,7 @@ def suggest(search: Search, goal: Goal) -> None:
     if goal.strict:
         for line in _least(search, here, goal):
             search.suggest(line)
-    for makers in (_slopes, _exponentials, _logarithms, _powers):
+    for makers in (_slopes, _parabolas, _exponentials, _logarithms, _powers):
         for line in makers(search, here, goal):
             search.suggest(line)
 
@@ -129,12 +140,52 @@ def _slopes(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
     for name, u, letters in found:
         others = () if letters else [v for f, v, more in found if f == name and v is not u and not more]
         # The other way round each two meet at the turn of the other one.
-        for upper, lower in (*((u, v) for v in others), (u, NOUGHT), (NOUGHT, u)):
+        pairs = [*((u, v) for v in others), (u, NOUGHT), (NOUGHT, u)]
+        if name in ("sin", "cos"):  # half a turn on they fall by as much as they rise
+            pairs += [(add(a, PI), add(b, PI)) for a, b in pairs]
+        for upper, lower in pairs:
             signs = sign(here, sub(upper, lower))
             if not signs & NEG:
                 rule = f"{name}_slope_bound" if signs & ZERO else f"strict_{name}_slope_bound"
                 condition = instantiate(ROWS[rule].conclusion, {U.value: upper, V.value: lower})
                 yield Line(condition, rule, (upper, lower), (), (), letters, goal.scope.where)
+
+
+def _parabolas(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
+    """Parabolas that functions of the claim touch, where the goal has squares or is about sinh."""
+    squared = any(isinstance(e, int) and e > 1 for m in goal.poly for _, e in m)
+    found = list(search.curves)[:MAX_SLOPES]
+    for name, u, letters in found:
+        rule = "sinh_tangent" if name == "sinh" else f"{name}_parabola"
+        points = [(u,)]
+        if name == "softplus":
+            others = [NOUGHT, *(v for f, v, more in found if f == name and v is not u and not (letters or more))]
+            points = [pair for v in others for pair in ((u, v), (v, u))]
+        for values in points if squared or name == "sinh" else ():
+            for one in (f"strict_{rule}", rule):
+                metas = dict(zip((U.value, V.value), values, strict=False))
+                condition = instantiate(ROWS[one].conclusion, metas)
+                if search.suggest(Line(condition, one, values, (), (), letters, goal.scope.where)):
+                    break
+    yield from ()
+
+
+def touching(nf: Normal, t: Term) -> Iterator[tuple[str, Term]]:
+    """The functions and the values at which parabolas may touch the term."""
+    if t.op != "fn" or t.value not in ("exp", "log", "log1p", "cos", "cosh", "sinh", "softplus"):
+        return
+    (u,) = t.args
+    grown = one_plus_exp(u) if t.value == "log" else None
+    if t.value == "log1p" and u.op == "fn" and u.value == "exp":
+        grown = u.args[0]
+    if t.value == "cosh":
+        yield "log_cosh", u
+    if grown is not None:
+        yield "softplus", grown
+    elif t.value in ("log", "log1p"):
+        yield "log", u if t.value == "log1p" else nf.canonical(sub(u, ONE))
+    else:
+        yield t.value, u
 
 
 # -- one atom --------------------------------------------------------------------------------------------------------
@@ -192,6 +243,24 @@ def _entries(search: Search, here: Normal, t: Term) -> Iterator[Line]:
             part = Part(value, (), summed, both(cmp("!=", inner[k], one), cmp("!=", inner[k], two)))
             gap = sub(t, add(at_one, at_two))
             yield combination(gap, (part,), (*letters, one, two), cmp("!=", one, two))
+
+
+def _means(search: Search, nf: Normal, t: Term) -> Iterator[Line]:
+    """The arithmetic mean above the geometric one, u**p * v**(1 - p)."""
+    factors = [a for a in t.args if a.op == "pow"]
+    for a, b in combinations(factors, 2):
+        if nf.canonical(add(a.args[1], b.args[1])) is ONE:
+            mapping, letters = general(search, t)
+            (u, p), v = (substitute(x, mapping) for x in a.args), substitute(b.args[0], mapping)
+            rest = sub(ONE, p)
+            yield row(
+                "weighted_means",
+                False,
+                add(mul(p, u), mul(rest, v)),
+                mul(power(u, p), power(v, rest)),
+                (u, v, p),
+                letters,
+            )
 
 
 def _squares(search: Search, t: Term) -> Iterator[Line]:

@@ -96,6 +96,7 @@ class Search:
         self.suggested: set[object] = set()
         self.useful: list[int] = []  # the lines that were suggested, and not made on the way to another
         self.slopes: dict[tuple[str, Term, tuple[Term, ...]], None] = {}  # functions of the claim, at what
+        self.curves: dict[tuple[str, Term, tuple[Term, ...]], None] = {}  # those that parabolas touch, and where
         self.started = False
         self._sampler: Sampler | None = None
 
@@ -340,7 +341,7 @@ class Search:
             self.suggest(self.line(cmp(">=", term, NOUGHT), Scope(tuple(mapping.values())), (Part(term),)))
 
     def squared(self, known: Known) -> None:
-        """c**2 >= u**2 where |u| <= c is known: normal forms know no absolute value in a square."""
+        """-c <= u <= c, and c**2 >= u**2, where |u| <= c is known: normal forms know no absolute value in a square."""
         mapping = {k: self.letter(k.value[1]) for k in known.letters}
         term = substitute(known.fact.term, mapping)
         addends = addends_of(self.nf, neg(term) if known.fact.signs & NEG else term)
@@ -349,6 +350,9 @@ class Search:
             return
         top, size = add(*(a for a in addends if a is not sizes[0])), sizes[0].args[0]
         letters, guard = tuple(mapping.values()), substitute(both(*known.fact.guards), mapping)
+        for side in (size.args[0], neg(size.args[0])):
+            number = self.prove(sub(top, side), False, Scope(letters, guard), MAX_DEPTH - 2)
+            self.useful += [number] if number is not None and number not in self.useful else []
         number = self.compare(sub(top, size), False, letters, guard)
         if number is not None:
             condition, cites = (

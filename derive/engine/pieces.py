@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import permutations
 
 from derive.engine.hypotheses import embeddings
@@ -14,6 +15,7 @@ from derive.kernel.order import Board
 from derive.kernel.poly import Exponent, Mono, Poly, add_to, key, mono_key
 from derive.kernel.proof import Cite, Part, Rejected
 from derive.kernel.signs import NEG, POS, ZERO, Fact, sign
+from derive.kernel.wellformed import subscript_axis
 from derive.term import (
     TRUE,
     TWO,
@@ -118,7 +120,8 @@ def from_comparisons(
     """Known comparisons times multipliers of known sign, each meeting one of the monomials."""
     seen: set[object] = set()
     spread = [t for m in targets if (t := _opened(here, m, "!a"))]
-    places = {t for m in targets for a, _ in m for t in subterms(a) if t.op == "argmax" and t.letters <= letters}
+    inside = {t for m in targets for a, _ in m for t in subterms(a) if t.op != "index" and t.letters <= letters}
+    places = {t for t in inside if here.index_like(t)}  # where a maximum is attained, entries of an array of indices
     pool = [*sorted(letters, key=key), *(sorted(places, key=key) if len(places) <= MAX_PLACES else ())]
     for k in known:
         marked = {letter: index(f"?{p}", letter.value[1]) for p, letter in enumerate(k.letters)}
@@ -126,7 +129,7 @@ def from_comparisons(
             pattern = _opened(here, lead, "?@")
             for target in spread if pattern else ():
                 assert pattern is not None
-                for part in _placed(k, marked, pattern, target, pool):
+                for part in _placed(here, k, marked, pattern, target, pool):
                     if part not in seen:
                         seen.add(part)
                         piece = weighed(board, here, part, letters)
@@ -155,8 +158,10 @@ def weighed(board: Board, here: Normal, part: Part, letters: frozenset[Term]) ->
     return Piece(part, poly, signs == POS, signs == ZERO) if signs in ONE_SIDED and poly else None
 
 
-def _placed(k: Known, marked: dict[Term, Term], pattern: Opened, target: Opened, pool: list[Term]) -> Iterator[Part]:
-    for mapping, left in embeddings(pattern.factors, target.factors, {}, unified):
+def _placed(
+    here: Normal, k: Known, marked: dict[Term, Term], pattern: Opened, target: Opened, pool: list[Term]
+) -> Iterator[Part]:
+    for mapping, left in embeddings(pattern.factors, target.factors, {}, partial(unified, here)):
         bound = {mapping[b] for b in pattern.bound if b in mapping}
         if len(bound) < len(pattern.bound) or not bound <= set(target.bound):
             continue
@@ -166,37 +171,32 @@ def _placed(k: Known, marked: dict[Term, Term], pattern: Opened, target: Opened,
         if any(v is not None and not bound.isdisjoint(v.letters) for v in chosen.values()):
             continue
         outside = tuple(b for b in target.bound if b not in bound)
-        for complete in _completed(chosen, [*pool, *outside]):
+        for complete in _completed(here, chosen, [*pool, *outside]):
             guards = [substitute(g, complete) for g in k.fact.guards]
             summed = both(*(g for g in guards if not g.letters.isdisjoint(outside)))
             cite = Cite(k.number, tuple(sorted(complete.items(), key=lambda p: key(p[0]))))
             yield Part(product(left), (cite,), outside, summed)
 
 
-def _completed(chosen: dict[Term, Term | None], pool: list[Term]) -> Iterator[dict[Term, Term]]:
+def _completed(here: Normal, chosen: dict[Term, Term | None], pool: list[Term]) -> Iterator[dict[Term, Term]]:
     """The mapping with the letters that no match gave taken from the pool, which holds subscripts."""
     missing = next((k for k, v in chosen.items() if v is None), None)
     if missing is None:
         yield {k: v for k, v in chosen.items() if v is not None}
         return
     for subscript in pool:
-        if axis_of(subscript) == missing.value[1]:
-            yield from _completed({**chosen, missing: subscript}, pool)
+        if subscript_axis(subscript, here.context) == missing.value[1]:
+            yield from _completed(here, {**chosen, missing: subscript}, pool)
 
 
-def axis_of(subscript: Term) -> str | None:
-    """The axis of a letter or of a place where a maximum is attained."""
-    place = subscript.bound[0] if subscript.op == "argmax" else subscript
-    return str(place.value[1]) if place.op == "index" else None
-
-
-def unified(pattern: Term, term: Term, mapping: dict[Term, Term]) -> dict[Term, Term] | None:
+def unified(here: Normal, pattern: Term, term: Term, mapping: dict[Term, Term]) -> dict[Term, Term] | None:
     """The mapping extended so that the pattern's `?` letters give the term; None where it cannot be."""
     if pattern.op == "index" and pattern.value[0].startswith("?"):
         old = mapping.get(pattern)
         if old is not None:
             return mapping if old is term else None
-        return {**mapping, pattern: term} if axis_of(term) == pattern.value[1] else None
+        fits = here.index_like(term) and subscript_axis(term, here.context) == pattern.value[1]
+        return {**mapping, pattern: term} if fits else None
     if pattern is term:
         return mapping
     shape = (pattern.op, pattern.value, pattern.bound, len(pattern.args))
@@ -206,7 +206,7 @@ def unified(pattern: Term, term: Term, mapping: dict[Term, Term]) -> dict[Term, 
     for order in orders:
         found: dict[Term, Term] | None = mapping
         for a, b in zip(pattern.args, order, strict=True):
-            found = unified(a, b, found) if found is not None else None
+            found = unified(here, a, b, found) if found is not None else None
         if found is not None:
             return found
     return None

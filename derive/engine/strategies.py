@@ -24,7 +24,7 @@ from derive.engine.pieces import (
 from derive.engine.simplex import combine
 from derive.kernel import moments
 from derive.kernel.normal import Normal
-from derive.kernel.poly import CASES, Mono, Poly, add_to, key, mono_key, scaled
+from derive.kernel.poly import CASES, Mono, Poly, add_to, joined, key, mono_key, scaled
 from derive.kernel.proof import Cite, Line, Part
 from derive.kernel.signs import POS, difference, sign
 from derive.term import (
@@ -137,7 +137,7 @@ def by_combination(search: Search, goal: Goal) -> list[Part] | None:
         lambda targets: (),
         lambda targets: from_comparisons(search.board, here, letters, known, targets),
         lambda targets: guard_pieces(search, here, letters),
-        lambda targets: products(search, here, letters, known),
+        lambda targets: [*products(search, here, letters, known), *paired(search, goal, known)],
         lambda targets: squares(search.board, here, letters, [*goal.poly], goal.poly),
         lambda targets: [*weighted(search, goal), *absolute_pairs(search.board, here, letters, goal.poly)],
         lambda targets: from_comparisons(search.board, here, letters, known, targets),
@@ -204,6 +204,37 @@ def products(search: Search, here: Normal, letters: frozenset[Term], known: list
             piece = weighed(search.board, here, part, letters)
             if piece is not None:
                 yield piece
+
+
+def paired(search: Search, goal: Goal, known: list[Known]) -> Iterator[Piece]:
+    """Two hypotheses on the entries of an axis, multiplied at one letter and summed with weights of the goal."""
+    here, letters = search.here(goal.scope), search.letters(goal.scope)
+    assert here is not None
+    given = [k for k in known if k.number < 0 and len(k.fact.letters) == 1 and not k.fact.guards][:MAX_GIVEN]
+    sums = [a for m in goal.poly for a, e in m if a.op == "sum" and len(a.bound) == 1 and e == 1]
+    for p, first in enumerate(given):
+        for second in given[p:]:
+            (k,), (j,) = first.letters, second.letters
+            places = [search.letter(k.value[1])] if k.value[1] == j.value[1] else []
+            for place in places:
+                product_ = here.poly(
+                    mul(substitute(first.fact.term, {k: place}), substitute(second.fact.term, {j: place}))
+                )
+                for a in dict.fromkeys(s for s in sums if s.bound[0].value[1] == k.value[1]):
+                    body = here.poly(substitute(a.args[0], {a.bound[0]: place}))
+                    cites = tuple(Cite(f.number, ((q, place),)) for f, q in ((first, k), (second, j)))
+                    for weight in quotients(here, body, product_):
+                        piece = weighed(search.board, here, Part(weight, cites, (place,)), letters)
+                        if piece is not None:
+                            yield piece
+
+
+def quotients(here: Normal, body: Poly, by: Poly) -> Iterator[Term]:
+    """What a term of the one is a multiple of a term of the other by, where that has no denominators."""
+    found = {joined(m, [(a, -e) for a, e in lead]) for m in body for lead in by if len(m) >= len(lead)}
+    for mono in sorted(found, key=mono_key):
+        if all(isinstance(e, int) and e > 0 for _, e in mono):
+            yield here.term({mono: 1})
 
 
 def weighted(search: Search, goal: Goal) -> Iterator[Piece]:
@@ -355,18 +386,25 @@ def compared(search: Search, goal: Goal, name: str, upper: Term, lower: Term, sc
 
 def by_exponents(search: Search, goal: Goal) -> list[Part] | None:
     """U - V for positive U and V by their logarithms, where V is an exponential or a power of symbolic exponent, or U
-    is one and no sum."""
+    is one and no sum; V may be a sum where U is the exponential of a square."""
     here = search.here(goal.scope)
     assert here is not None
     lower = {m: c for m, c in goal.poly.items() if c < 0}
     upper = {m: c for m, c in goal.poly.items() if c > 0}
     sides = (upper, lower) if len(upper) == 1 else (lower,)
-    if len(lower) != 1 or not upper or not any(_grows(a) for side in sides for m in side for a, _ in m):
+    steep = len(upper) == 1 and any(_of_square(a) for m in upper for a, _ in m)
+    if not lower or not upper or not any(_grows(a) for side in sides for m in side for a, _ in m):
+        return None
+    if len(lower) > 1 and not steep:
         return None
     u, v = here.term(upper), here.term(scaled(lower, -1))
     if sign(here, u) != POS or sign(here, v) != POS:
         return None
     return compared(search, goal, "exp", fn("log", u), fn("log", v), ONE)
+
+
+def _of_square(a: Term) -> bool:
+    return a.op == "fn" and a.value == "exp" and any(t.op == "pow" for t in subterms(a.args[0]))
 
 
 def _grows(a: Term) -> bool:

@@ -116,6 +116,8 @@ class Ground:
                 self.facts.append(Fact(difference(part), RELATION[part.value], frozenset(), (), "the case at hand"))
         elif number >= len(self.context.hypotheses):
             pass  # a filter of the claim itself speaks of its own letter; only what it says of indices is used
+        elif part.op == "any" and part.args[1] is TRUE:  # those that satisfy it are more than none
+            self.take(cmp(">", over("sum", 1, *part.bound, where=part.args[0]), 0), guards, number)
         elif part.op == "cmp" and part.args[1].op != "list" and part.args[0].op != "list":
             # Closed letters are not the claim's of the same name, of which a guard may speak.
             own = marked("^", part.letters - self.context.letters)

@@ -36,6 +36,7 @@ class Row:
 HARDY = "Hardy, Littlewood, Polya, Inequalities"
 TANGENT = "a convex function lies above its tangents; Boyd and Vandenberghe, Convex Optimization, section 3.1.3"
 MONOTONE = "a function with a positive derivative increases; Spivak, Calculus, chapter 11"
+TAYLOR = "the remainder of a Taylor polynomial; Spivak, Calculus, chapter 20"
 MEAN_VALUE = "the mean value theorem; Spivak, Calculus, chapter 11"
 U, V, P = meta("U"), meta("V"), meta("P")
 
@@ -67,6 +68,16 @@ INCREASING: dict[str, Premises] = {
 }
 # What functions grow by at most: the slope is the greatest at single points only.
 STEEPEST = {**dict.fromkeys(("sin", "cos", "atan", "tanh", "softplus"), U - V), "sigmoid": (U - V) / 4}
+# Parabolas below and above functions, which they touch at one point; they cross there where the point is an end.
+HALF, CURVE = U**2 / 2, fn("softplus", U) + fn("sigmoid", U) * (V - U) + (V - U) ** 2 / 8
+PARABOLAS: dict[str, tuple[Term, Term, Premises, Premises]] = {
+    "exp": (fn("exp", U), 1 + U + HALF, (ge(U),), (gt(U),)),
+    "log": (fn("log", 1 + U), U - HALF, (ge(U),), (gt(U),)),
+    "cos": (fn("cos", U), 1 - HALF, (), (cmp("!=", U, 0),)),
+    "cosh": (fn("cosh", U), 1 + HALF, (), (cmp("!=", U, 0),)),
+    "log_cosh": (HALF, fn("log", fn("cosh", U)), (), (cmp("!=", U, 0),)),
+    "softplus": (CURVE, fn("softplus", V), (), (cmp("!=", U, V),)),
+}
 POWERS, SQUARES, FLAT = (U**P, V**P), (U**2, V**2), 1 - P
 ROWS: dict[str, Row] = {
     row.name: row
@@ -87,6 +98,8 @@ ROWS: dict[str, Row] = {
             _rows(f"{f}_slope_bound", steep, fn(f, U) - fn(f, V), (ge(U, V),), (gt(U, V),), MEAN_VALUE)
             for f, steep in STEEPEST.items()
         ),
+        *(_rows(f"{f}_parabola", *sides_and_needs, TAYLOR) for f, sides_and_needs in PARABOLAS.items()),
+        _rows("sinh_tangent", fn("sinh", U), U, (ge(U),), (gt(U),), TAYLOR),
         _rows("sin_at_most_one", num(1), fn("sin", U), (), None, MONOTONE),
         _rows("cos_at_most_one", num(1), fn("cos", U), (), None, MONOTONE),
         _rows("cos_at_least_minus_one", fn("cos", U), num(-1), (), None, MONOTONE),
