@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "report.png"
-WIDTH, HEIGHT = 1180, 1010
+WIDTH, HEIGHT = 1180, 1600
 SHOWN = """
 addEventListener("load", () => setTimeout(() => {
   document.querySelectorAll("main > *").forEach((e) => { e.hidden = e.id !== "theorem-jacobian"; });
