@@ -60,6 +60,13 @@ def counterexample(text, *given, head=HEAD):
     return refute(*claim(text, *given, head=head), 5.0)
 
 
+def sides(condition, context, found):
+    """The two sides from the numbers of the counterexample, the sizes and the letters."""
+    letters = {k: found["indices"][k.value[0]] for k in condition.letters | context.letters}
+    sizes = {**dict.fromkeys(context.axes, 1), **found["sizes"]}
+    return [evaluate(side, context, sizes, found["values"], letters) for side in condition.args], sizes, letters
+
+
 def replayed(condition, context, found):
     """The two sides again, from the numbers of the counterexample alone."""
     letters = {k: found["indices"][k.value[0]] for k in condition.letters | context.letters}
@@ -137,6 +144,57 @@ FALSE_IN_PLACES = [
     ("0 == 1/(0*exp(x))",),
 ]
 
+# False at larger sizes, at numbers far from 1, beside a zero, where an inequality comes closest to failing.
+FALSE_FAR_OUT = [
+    ("n <= 12",),
+    ("n != 9",),
+    ("2**n <= 100",),
+    ("n*m <= 36",),
+    ("n - 11 != 0",),
+    ("1 == (n - m - 4)/(n - m - 4)",),
+    ("sum(k for k in n) <= 10",),
+    ("max(s[i] for i in n) >= 1/6",),
+    ("0 == 0*sqrt(1 - s[i]*(n - 5))",),
+    ("s[i] <= 1/2", "n == 8"),
+    ("s[i] != 1/n", "n > 6"),
+    ("B[i, k] <= B[j, k]", "n == m + 3"),
+    ("sum(z[k] for k in n) <= 3", "n == 100"),
+    ("n*m == 6", "n + m == 5"),
+    ("x <= 10**9",),
+    ("u > 1/10**12",),
+    ("exp(x) >= 10**(-50)",),
+    ("log(u) >= -100",),
+    ("softplus(x) >= 10**(-20)",),
+    ("where(abs(x - 12345) < 1/100, 1, 0) == 0",),
+    ("where(x == 1234567, 1, 0) == 0",),
+    ("(x - 10**6)**2 > 0",),
+    ("0 == 0*sqrt(10**6 - x)",),
+    ("(x**2 - 2)**2 > 10**(-9)",),
+    ("abs(exp(x) - 5) > 10**(-15)",),
+    ("1 == (x**2 + y**2 - 25)/(x**2 + y**2 - 25)",),
+    ("1 == (k0**2 - 144)/(k0**2 - 144)",),
+    ("x**2 - 157/10*x + 6162/100 >= 0",),
+    ("u**(1/100)*10 >= log(u)",),
+    ("atan(x) <= 157/100",),
+    ("exp(x) == exp(x)*(1 + 10**(-700))",),
+]
+
+# Hypotheses that several equations make together.
+FALSE_UNDER_EQUATIONS = [
+    ("x + y <= 7/5", "x**2 + y**2 == 1"),
+    ("z[i]*w[i] == 0", "sum(z[k]*w[k] for k in n) == 0", "sum(z[k]**2 for k in n) == 1"),
+    ("x*y*v == 0", "x + y + v == 0", "x*y + y*v + v*x == -1"),
+    ("sum(z[k]**3 for k in n) == 0", "sum(z[k] for k in n) == 0", "sum(z[k]**2 for k in n) == 1"),
+    ("x == y", "x + y == 1", "exp(x) + exp(y) == 4"),
+    ("x == 1", "x + y + u == 3", "x**2 + y**2 + u**2 == 4"),
+    ("x + 2*y == 5", "x + y == 5", "x**2 + y**2 == 15"),
+    (
+        "z[i] == w[i]",
+        "sum(z[k] for k in n) == sum(w[k] for k in n)",
+        "sum(z[k]**2 for k in n) == sum(w[k]**2 for k in n)",
+    ),
+]
+
 FALSE_IN_THE_MEAN = [
     ("E(sum((p[i] - sum(p[k] for k in n)/n)**2 for i in n)/n) == u",),
     ("Var(sum(sg[i] for i in n)) == n**2",),
@@ -162,6 +220,16 @@ FALSE_IN_THE_MEAN = [
     ("Var(b[i]) == 1/(2*n)",),
     ("E(q[i]**3) == E(q[i]**4)",),
     ("Cov(q[i]**2, q[j]**2) == 0",),
+    ("E(q[i]**4) <= 10**6",),
+    ("E(abs(q[i])) >= 1/10",),
+    ("E(exp(q[i])) <= 10",),
+    ("E(where(q[i] >= 3, 1, 0)) < 1/10",),
+    ("E(q[i]**5) == 0", "E(q[i]**3) == 0"),
+    ("E(abs(sum(sg[k] for k in n))) <= 2",),
+    ("diff(E(p[i]**2), x) == x",),
+    ("diff(E(g[i]**4), v) == 6*y**2",),
+    ('limit(E(p[i]**2), u, 0, "+") == 0',),
+    ("Var(q[i]**2) == x", "E(q[i]**4) == x"),
 ]
 
 TRUE = [
@@ -196,6 +264,17 @@ TRUE = [
     ("w[i] <= 1", "sum(w[k] for k in n) == 1"),
     ("u**4 == 4", "u**2 == 2"),
     ("v == sqrt(2)", "v**2 == 2"),
+    ("n >= 1",),
+    ("n**2 >= n",),
+    ("2**n > n",),
+    ("x*exp(-x) <= 3679/10000",),
+    ("x**2 - 157/10*x + 6163/100 > 0",),
+    ("x + y <= sqrt(2)", "x**2 + y**2 == 1"),
+    ("x*y + y*v + v*x == -1", "x + y + v == 0", "x**2 + y**2 + v**2 == 2"),
+    ("x*y == 6", "x + y == 5", "x**2 + y**2 == 13"),
+    ("1 == (x**2 + 1)/(x**2 + 1)",),
+    ("0 == 0*log(1 + exp(x) - exp(x)/2)",),
+    ("sum(z[k]**3 for k in n) == 0", "n == 2", "sum(z[k] for k in n) == 0"),
 ]
 
 TRUE_IN_THE_MEAN = [
@@ -213,12 +292,32 @@ TRUE_IN_THE_MEAN = [
     ("Var(sum(relu(g[i] - y) for i in n)) == n*(v/2 - v/(2*pi))",),
     ("E(exp(sum(z[i]*g[i] for i in n))) == exp(sum(z[i]*y + z[i]**2*v/2 for i in n))",),
     ("E(abs(q[i])) <= 1",),
+    ("E(where(q[i] >= 3, 1, 0)) <= 1/10",),
+    ("E(q[i]**4) >= 1",),
+    ("diff(E(p[i]**2), x) == 2*x",),
+    ("diff(E(g[i]**4), v) == 6*y**2 + 6*v",),
+    ("diff(Var(U), u) == u/6",),
+    ('limit(E(p[i]**2), u, 0, "+") == x**2',),
 ]
 
 
-@pytest.mark.parametrize("text", FALSE + FALSE_IN_PLACES, ids=lambda t: t[0])
+@pytest.mark.parametrize("text", FALSE + FALSE_IN_PLACES + FALSE_FAR_OUT, ids=lambda t: t[0])
 def test_a_false_claim_is_refuted_by_numbers_that_can_be_replayed(text):
     check_replay(*claim(*text))
+
+
+@pytest.mark.parametrize("text", FALSE_UNDER_EQUATIONS, ids=lambda t: t[0])
+def test_several_equations_are_met_at_once_where_they_have_a_common_root(text):
+    condition, context = claim(*text)
+    found = refute(condition, context, 10.0)
+    assert found is not None
+    (left, right), sizes, letters = sides(condition, context, found)
+    assert left.high < right.low or right.high < left.low
+    near = point(context, sizes, found["values"], letters)
+    for hypothesis in context.hypotheses:  # they hold to the twenty digits that are shown
+        for inner in near.assignments(sorted(hypothesis.letters, key=lambda k: k.value), letters):
+            a, b = (evaluate(side, context, sizes, found["values"], inner) for side in hypothesis.args)
+            assert abs(a.low - b.low) < Fraction(1, 10**12)
 
 
 @pytest.mark.parametrize("text", FALSE_IN_THE_MEAN, ids=lambda t: t[0])

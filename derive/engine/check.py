@@ -224,16 +224,18 @@ def _example(claim: Claim, context: Context, deadline: float, tick: Callable[[],
     return ClaimResult(claim, "proved", None, None, account, None, used)
 
 
-def _doubt(claim: Claim, context: Context, account: Account, deadline: float) -> str | None:
-    """Why a proof is not enough: nothing satisfies the hypotheses, or the left side is defined nowhere."""
-    if not context.hypotheses and not account.domain:
+def _doubt(claim: Claim, context: Context, account: Account, deadline: float, proved: bool = True) -> str | None:
+    """Why a proof, if there is one, is not enough: nothing satisfies the hypotheses, or the left side is undefined."""
+    if proved and not context.hypotheses and not account.domain:
         return None
-    from derive.evidence.refute import witness
+    from derive.evidence.refute import vacuous, witness
 
     seconds = max(0.5, min(2.0, deadline - time.monotonic()))  # some time, however late the proof was found
     point = witness(context, claim.condition, seconds, account.domain)
     # Whether a mean or limit exists is not always seen at a point; where it is asked for, it must be.
     asked = any(t.op in ("E", "Var", "Cov", "limit") for c in account.domain for t in subterms(c))
+    if point is None and context.hypotheses and vacuous(context, seconds):
+        return "no point was found where the hypotheses hold: the theorem may be vacuous"
     if point is None or (asked and point.get("defined") is False):
         return "no point was found where the hypotheses hold and the left side is defined: the claim may be empty"
     return None
@@ -250,8 +252,8 @@ def _without_proof(claim: Claim, context: Context, attempt: Attempt, deadline: f
 
     agrees = holds_at_small_sizes(claim.condition, context, min(3.0, max(0.5, deadline - time.monotonic())))
     reason = explain(attempt)
-    if not agrees and context.hypotheses:  # what is missing matters less than that there is nothing to speak of
-        reason = _doubt(claim, context, Account(), deadline) or reason
+    if not agrees:  # what is missing matters less than that there is nothing to speak of
+        reason = _doubt(claim, context, Account(), deadline, proved=False) or reason
     return ClaimResult(claim, "checked" if agrees else "undecided", reason)
 
 

@@ -17,6 +17,7 @@ from derive.evidence.points import Points
 from derive.term import Term
 
 CLAIM_WORK = 60_000  # nodes visited for one claim at one point and one precision
+SAME, SHARP = 64, 2800  # bits to which sides agree that are taken for equal
 DIGITS = 20  # of the sides, or as many more as it takes to tell them apart
 TINY = 10**100
 GIVE_UP = (NotDecided, NotPolynomial, RecursionError)
@@ -33,15 +34,19 @@ class Contradiction:
 
 
 def at_point(points: Points, condition: Term, here: Evaluation) -> Contradiction | None:
-    """A contradiction at the point, for some values of the claim's letters; its work is taken from the search's."""
+    """A contradiction at the point, for some values of the claim's letters; its work is taken from the search's.
+
+    At the first few points sides that are all but equal are told apart at the highest precision.
+    """
     budget = Budget(CLAIM_WORK)
+    bits, points.sharp = (SHARP if points.sharp > 0 else SAME), points.sharp - 1
     places = {precision: again(here, budget) for precision in LADDER}
     for letters in points.problem.assignments(here):
         if points.spent():
             return None
         budget.left, budget.final = CLAIM_WORK, False
         try:
-            found = _climbed(condition, places, letters)
+            found = _climbed(condition, places, letters, bits)
         except Exhausted:
             found = None
         finally:
@@ -51,12 +56,14 @@ def at_point(points: Points, condition: Term, here: Evaluation) -> Contradiction
     return None
 
 
-def _climbed(condition: Term, places: dict[int, Evaluation], letters: Letters) -> Contradiction | None:
+def _climbed(
+    condition: Term, places: dict[int, Evaluation], letters: Letters, bits: int = SAME
+) -> Contradiction | None:
     """The contradiction at the lowest precision that tells; None where the claim is not contradicted."""
     for precision, place in places.items():
         with ctx.workprec(precision):
             try:
-                return contradiction(condition, place, letters)
+                return contradiction(condition, place, letters, bits)
             except Imprecise:
                 if place.budget.final:
                     return None
@@ -65,25 +72,27 @@ def _climbed(condition: Term, places: dict[int, Evaluation], letters: Letters) -
     return None
 
 
-def contradiction(condition: Term, here: Evaluation, letters: Letters) -> Contradiction | None:
+def contradiction(condition: Term, here: Evaluation, letters: Letters, bits: int = SAME) -> Contradiction | None:
     """Why the claim is certainly false at the point, or None. A conjunction is false where one of its parts is.
+
+    Sides that agree to so many bits are taken for equal.
 
     Raises NotDefined where the left side is undefined, NotDecided where nothing is certain.
     """
     if condition.op == "cmp" and condition.args[1].op != "list":
-        return _comparison(condition, here, letters)
+        return _comparison(condition, here, letters, bits)
     if condition.op == "and":
-        return _any_part([(part, letters) for part in condition.args], here)
+        return _any_part([(part, letters) for part in condition.args], here, bits)
     if condition.op == "all":
-        return _any_part([(condition.args[0], inner) for inner in here.selected(condition, letters)], here)
+        return _any_part([(condition.args[0], k) for k in here.selected(condition, letters)], here, bits)
     return None if here.decide(condition, letters) else Contradiction(letters)
 
 
-def _any_part(parts: list[tuple[Term, Letters]], here: Evaluation) -> Contradiction | None:
+def _any_part(parts: list[tuple[Term, Letters]], here: Evaluation, bits: int) -> Contradiction | None:
     problem: Exception | None = None
     for part, letters in parts:
         try:
-            found = contradiction(part, here, letters)
+            found = contradiction(part, here, letters, bits)
         except (NotDefined, NotDecided) as failure:
             problem = failure if problem is None or isinstance(failure, Imprecise) else problem
         else:
@@ -94,7 +103,7 @@ def _any_part(parts: list[tuple[Term, Letters]], here: Evaluation) -> Contradict
     return None
 
 
-def _comparison(condition: Term, here: Evaluation, letters: Letters) -> Contradiction | None:
+def _comparison(condition: Term, here: Evaluation, letters: Letters, bits: int) -> Contradiction | None:
     left = standard(here.value(condition.args[0], letters))
     try:
         right = standard(here.value(condition.args[1], letters))
@@ -108,7 +117,7 @@ def _comparison(condition: Term, here: Evaluation, letters: Letters) -> Contradi
             return None
         enclosed(left), enclosed(right)  # numbers too large to be shown are no counterexample
         return Contradiction(letters, left, right)
-    if not accurate(difference, 64):
+    if not accurate(difference, bits):
         raise Imprecise("the enclosures are too wide")
     return None
 

@@ -190,16 +190,22 @@ class Needs:
                 letters = {**draft.fixed, **dict.fromkeys(row.more, 0), **dict(zip(row.letters, place, strict=True))}
                 here.entries[row.name, place] = Closed(row.value, letters)
         try:
-            for name in self.names:
-                wanted = declared[name].law is not None and (laws is None or name in laws)
-                if wanted and not _realised(here, declared[name], draft):
-                    return None
+            wanted = [n for n in self.names if declared[n].law is not None and (laws is None or n in laws)]
+            settled = {row.name for row in self.determined}
+            wanted.sort(key=lambda n: not settled.isdisjoint(self.parameters(n)))  # a mean may be what a law rests on
+            if not all(_realised(here, declared[name], draft) for name in wanted):
+                return None
             for entry in [e for e, value in here.entries.items() if isinstance(value, Closed)]:
                 if strict and not _certainly_admits(declared[entry[0]], standard(here.entry(entry)), draft.sizes):
                     return None
         except FAILURES:
             return None
         return here
+
+    def parameters(self, name: str) -> frozenset[str]:
+        """The names that the parameters of the random name's law rest on."""
+        law = self.scope.context.declarations[name].law
+        return frozenset().union(*(self.scope.names(p) for p in law.parameters)) if law is not None else frozenset()
 
     def broken(self, here: Evaluation) -> Iterator[Instance]:
         """The instances that do not certainly hold at the point."""

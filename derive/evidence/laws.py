@@ -63,7 +63,16 @@ class Mixture:
 
 Variant = int | Mixture
 
-VARIANTS = {"random": 6, "normal": 1, "bernoulli": 1, "uniform": 1, "rademacher": 1}
+# Finite laws with two given moments: two values that are this far above the mean and as far below as that takes, in
+# standard deviations; or the mean itself and two values as far away from it on both sides.
+SKEWED = (fmpq(1), fmpq(2), fmpq(1, 2))
+SPREAD = (2, 3)
+MORE_SKEWED = tuple(fmpq(p, q) for p, q in ((3, 1), (1, 3), (5, 1), (1, 5), (20, 1), (1, 20), (10**4, 1), (1, 10**4)))
+MORE_SPREAD = (10, 100)
+_TWO = (*((False, a) for a in SKEWED), *((True, a) for a in SPREAD), None)
+_TWO += (*((False, a) for a in MORE_SKEWED), *((True, a) for a in MORE_SPREAD))
+
+VARIANTS = {"random": len(_TWO), "normal": 1, "bernoulli": 1, "uniform": 1, "rademacher": 1}
 
 
 def admitted(family: str, parameters: list[Scalar]) -> bool | None:
@@ -113,12 +122,13 @@ def _two_moments(mean: Scalar, variance: Scalar, variant: int) -> Finite | None:
         return Finite(((ONE, mean),)) if variant == 0 else None
     root = sqrt(variance)
     unit = root if isinstance(root, fmpq) else ONE
-    if variant in (0, 1, 2):  # mean + a and mean - b have variance a b
-        a = (unit, 2 * unit, unit / 2)[variant]
+    kind = _TWO[variant]
+    if kind is not None and not kind[0]:  # mean + a and mean - b have variance a b
+        a = kind[1] * unit
         b = variance / a
         return Finite(((b / (a + b), mean + a), (a / (a + b), mean - b)))
-    if variant in (3, 4):
-        a = (2 * unit, 3 * unit)[variant - 3]
+    if kind is not None:
+        a = kind[1] * unit
         while sign(a * a - variance) != 1:
             a = 2 * a
         p = variance / (2 * a * a)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 
+from flint import fmpq
+
 from derive.evidence import functions, pieces
 from derive.evidence.divergence import Divergent, require_integrable
 from derive.evidence.integrals import integral
@@ -37,12 +39,13 @@ Combine = Callable[[list[Number]], Number]
 def _mean(here: Evaluation, bodies: tuple[Term, ...], letters: Letters, moments: list[tuple[int, ...]]) -> list[Number]:
     """The means of products of the bodies' powers, exactly: as polynomials in the moments, or over all outcomes."""
     place = _outside(here)
-    _require_fixed_laws(place, bodies)
+    moving = _moving_laws(place, bodies)
     try:
         inside = Random(place, None)
         values = [inside.value(b, letters) for b in bodies]
-        return [expected(_product(values, powers), lambda e, k: _moment(place, e, k)) for powers in moments]
+        return [expected(_product(values, powers), lambda e, k: _moment(place, e, k, moving)) for powers in moments]
     except NotPolynomial:
+        _require_fixed_laws(place, bodies)
         return list(all_parts(lambda k=powers: _by_law(place, bodies, letters, k) for powers in moments))
 
 
@@ -73,26 +76,56 @@ def _product(values: list[Number], powers: tuple[int, ...]) -> Number:
     return result
 
 
-def _moment(here: Evaluation, entry: Entry, k: int) -> Scalar:
+def _moment(here: Evaluation, entry: Entry, k: int, moving: frozenset[str] = frozenset()) -> Number:
     if k > MAX_DEGREE:
         raise NotDecided("a moment of too high a degree")
+    if entry[0] in moving:
+        return _moving_moment(here, entry, k)
     if entry not in here.laws:
         raise NotDecided(f"no law for {entry[0]}")
     return here.laws[entry].moment(k)
 
 
-def _require_fixed_laws(here: Evaluation, bodies: tuple[Term, ...]) -> None:
-    """Raises NotDecided where a law in use depends on something a derivative or a replacement has changed."""
+def _moving_moment(here: Evaluation, entry: Entry, k: int) -> Number:
+    """The moment as a function of the law's parameters, of which it may take no other."""
+    declaration = here.scope.context.declarations[entry[0]]
+    law, letters = declaration.law, {**here.fixed, **dict(zip(declaration.letters, entry[1], strict=False))}
+    parameters = [here.value(p, letters) for p in law.parameters] if law is not None else []
+    family = law.family if law is not None else ""
+    if family == "bernoulli":
+        return parameters[0]
+    if family == "uniform":
+        low, high = parameters
+        total = reduce(add, (mul(integer_power(low, j), integer_power(high, k - j)) for j in range(k + 1)), ZERO)
+        return mul(total, fmpq(1, k + 1))
+    if family == "normal" or (family == "random" and k <= 2):
+        before, now = ZERO, ONE
+        for j in range(1, k + 1):
+            before, now = now, add(mul(parameters[0], now), mul(mul(fmpq(j - 1), parameters[1]), before))
+        return now
+    raise NotDecided("a moment that the parameters of a law do not tell")
+
+
+def _moving_laws(here: Evaluation, bodies: tuple[Term, ...]) -> frozenset[str]:
+    """The random names whose laws depend on something a derivative, a limit or a replacement has changed."""
     place: Evaluation | None = here
-    names = frozenset().union(*(here.scope.names(b) for b in bodies))
+    names = frozenset().union(*(here.scope.names(b) for b in bodies)) & here.scope.random
+    found: set[str] = set()
     while place is not None and place.parent is not None:
         if isinstance(place, Random):
             raise NotDecided("a mean inside a replacement inside a mean")
-        for name in names & here.scope.random:
+        for name in names:
             law = here.scope.context.declarations[name].law
             if law is not None and any(not place.changed.isdisjoint(here.scope.names(p)) for p in law.parameters):
-                raise NotDecided("a law that depends on what is changed")
+                found.add(name)
         place = place.parent
+    return frozenset(found)
+
+
+def _require_fixed_laws(here: Evaluation, bodies: tuple[Term, ...]) -> None:
+    """Raises NotDecided where a law in use depends on something a derivative or a replacement has changed."""
+    if _moving_laws(here, bodies):
+        raise NotDecided("a law that depends on what is changed")
 
 
 def _drawn(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from math import prod
+from functools import reduce
 from typing import Any
 
 from flint import arb, fmpq
@@ -332,12 +332,11 @@ def expected(x: Number, moment: Any) -> Number:
     """The mean of a polynomial in independent random entries, from `moment(entry, k)`, the mean of a k-th power."""
     if not isinstance(x, Series):
         return x
-    terms: dict[Key, Any] = {}
+    total: Number = ZERO
     for (mask, monomial), c in x.terms.items():
-        mean = prod((moment(entry, k) for entry, k in monomial), start=ONE)
-        product, key = _times(c, mean), (mask, ())
-        terms[key] = _plus(terms[key], product) if key in terms else product
-    return plain(terms)
+        mean = reduce(mul, (moment(entry, k) for entry, k in monomial), ONE)
+        total = add(total, mul(plain({(mask, ()): c}), mean))
+    return total
 
 
 def all_parts(parts: Iterable[Callable[[], Number]]) -> Iterator[Number]:

@@ -24,7 +24,7 @@ from derive.kernel.context import Declaration
 ATTEMPTS = 10  # to meet the hypotheses from one draft
 FEW_ENTRIES, MORE = 4, 5  # so many entries take so many times as many combinations
 PATIENCE = 4  # drafts that met no hypotheses, before those of the same sizes are given up sooner
-POINT_WORK = 20_000  # nodes visited for one draft
+POINT_WORK = 30_000  # nodes visited for one draft
 SEARCH = (*STYLES, RANDOM, RANDOM, RANDOM, GENERIC)
 DRAWN = (RANDOM, SMALL, GENERIC, RANDOM, Style("generic", scale=30))
 
@@ -41,6 +41,7 @@ class Points:
         self.anchors: dict[Any, Draft] = {}
         self.failed: dict[Any, int] = {}
         self.tried: dict[Any, int] = {}
+        self.sharp = 6  # points at which sides that are all but equal are told apart
 
     def spent(self) -> bool:
         return self.work <= self.kept or time.monotonic() > self.deadline

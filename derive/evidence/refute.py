@@ -21,7 +21,7 @@ from derive.evidence.surfaces import on_and_beside
 from derive.kernel.context import Context
 from derive.term import Term, negation
 
-WORK = 200_000  # nodes visited in one search: the same points are tried on every machine
+WORK = 300_000  # nodes visited in one search: the same points are tried on every machine
 WITNESS_WORK = 300_000
 LARGEST = 3
 CORNERS = 200  # combinations of simple values at each of the sizes
@@ -62,7 +62,8 @@ def _plainest(points: Points, condition: Term) -> Found | None:
 def _candidates(points: Points, condition: Term) -> Iterator[Evaluation]:
     """A few points of every size; then corners, ties and other special points; then points at random."""
     sizes = list(points.problem.sizes(LARGEST))
-    yield from points.within(1 / 2, (here for s in sizes for here in points.at(s)))
+    # No size takes more than its part: hypotheses may be hard to meet at the first ones.
+    yield from points.within(2 / 3, (here for s in sizes for here in points.within(1 / 3, points.at(s))))
     if points.problem.needs.required:
         yield from points.within(1 / 2, (here for s in sizes for here in points.corners(s, CORNERS, attempts=0)))
     yield from points.within(1 / 2, (here for s in sizes for here in points.corners(s, CORNERS)))

@@ -131,12 +131,22 @@ def _argmax(here: _Floats, term: Term, letters: dict[Term, int]) -> Any:
     return mpf(-max(values)[1])
 
 
+def _require_fixed_laws(here: _Floats, body: Term, changed: str) -> None:
+    """Raises NoOpinion where a law in use has a parameter that is changed: only its values at the point are known."""
+    reached = here.context.reached(body.names)
+    laws = (here.context.declarations[n].law for n in reached if n in here.context.declarations)
+    if any(changed in here.context.reached(p.names) for law in laws if law is not None for p in law.parameters):
+        raise NoOpinion("a law that depends on what is changed")
+
+
 def _derivative(here: _Floats, term: Term, letters: dict[Term, int]) -> Any:
+    _require_fixed_laws(here, term.args[0], term.args[1].value)
     entry = (term.args[1].value, here.place(term.args[1], letters))
     return mpmath.diff(lambda x: here.with_entries({entry: x}).value(term.args[0], letters), here.entries[entry])
 
 
 def _replaced(here: _Floats, term: Term, letters: dict[Term, int]) -> Any:
+    _require_fixed_laws(here, term.args[0], term.value)
     ranges = [range(here.sizes[k.value[1]]) for k in term.bound]
     new = {
         (term.value, place): here.value(term.args[1], {**letters, **dict(zip(term.bound, place, strict=True))})

@@ -11,6 +11,7 @@ from flint import arb, fmpq
 
 from derive.evidence.hypotheses import FAILURES, Draft, Instance, Needs, admits, instances, variants
 from derive.evidence.laws import Mixture
+from derive.evidence.newton import common_root
 from derive.evidence.numbers import NotDecided, Scalar, sign, standard
 from derive.evidence.places import Budget, Entry, Evaluation
 
@@ -18,6 +19,7 @@ MAX_UNKNOWNS = 40
 RIGID = ("integer", "bit", "index")  # kinds whose values cannot be moved a little
 
 BISECTIONS = 220
+EARLY = 0.4  # how often several equations are solved at once before they are solved one by one
 GRID = [fmpq(p, q) for p, q in ((-20, 1), (-5, 1), (-2, 1), (-1, 1), (-1, 3), (-1, 50))]
 GRID += [-v for v in reversed(GRID)]
 Solve = Callable[[Draft, Instance, Entry], Draft | None]
@@ -45,9 +47,13 @@ class Solver:
         methods: list[Callable[[], Draft | None]] = []
         if rows is not None:
             methods += [lambda: self.solved(draft, *rows, sparse), lambda: self.solved(draft, *rows, least)]
+        methods += [lambda name=name: self.by_name(draft, name) for name in self.several(draft)]
         methods += [lambda: self.scaled(draft), lambda: self.one_by_one(draft, self.root)]
         methods += [lambda: self.mixed(draft)]
-        methods += [lambda: self.one_by_one(draft, self.bracketed)] if patient else []
+        if patient:  # at a root in general position first, now and then: others may be too special to show anything
+            early = len(self.equations) > 1 and self.rng.random() < EARLY
+            methods.insert(0 if early else len(methods), lambda: common_root(self, draft))
+            methods.append(lambda: self.one_by_one(draft, self.bracketed))
         for method in methods:
             found = method()
             if found is not None:
@@ -91,14 +97,26 @@ class Solver:
 
     # -- all equations at once --
 
-    def affine(self, draft: Draft) -> tuple[list[Entry], list[Row]] | None:
-        """The unknowns in some order, and the equations as if they were affine in them."""
+    def several(self, draft: Draft) -> list[str]:
+        """The names of arrays among those that are filled, if there are several: equations may be affine in each."""
+        names = {name for name, place in draft.entries if place and self.movable((name, place))}
+        equations = frozenset().union(*(self.needs.scope.names(r.condition) for r in self.equations))
+        return sorted(names & equations) if len(equations) > 1 else []
+
+    def by_name(self, draft: Draft, name: str) -> Draft | None:
+        """The draft with the equations solved, as if they were affine, for the entries of one name."""
+        rows = self.affine(draft, name)
+        return self.solved(draft, *rows, least) if rows is not None else None
+
+    def affine(self, draft: Draft, name: str | None = None) -> tuple[list[Entry], list[Row]] | None:
+        """The unknowns in some order, those of the name if one is given; the equations as if affine in them."""
         try:
             equations = self.all_instances(draft)
             found = [self.residual(draft, e) for e in equations]
         except FAILURES:
             return None
         unknowns = sorted({entry for _, touched in found for entry in touched if self.movable(entry)})
+        unknowns = [u for u in unknowns if name in (None, u[0])]
         if not unknowns or len(unknowns) > MAX_UNKNOWNS:
             return None
         self.rng.shuffle(unknowns)
