@@ -11,7 +11,7 @@ from derive.kernel.check import Ground
 from derive.language import loads
 from derive.language.printer import to_text
 
-HEAD = "n: axis\nx: real[n]\nz: real[n]\nm = sum(x[k] for k in n)/n\nv = sum((x[k] - m)**2 for k in n)/n\n"
+HEAD = "n: axis\nu: uniform(0, 1)\nx: real[n]\nz: real[n]\nm = sum(x[k] for k in n)/n\nv = sum((x[k] - m)**2 for k in n)/n\n"
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,7 @@ HEAD = "n: axis\nx: real[n]\nz: real[n]\nm = sum(x[k] for k in n)/n\nv = sum((x[
     [
         ("diff(x[i]**3, x[i]) == 3*x[i]**2 + x[i]", "left - right comes down to -1*x[i]"),
         ("sum(x[k] for k in n) == 1", "it would follow with assume(sum(x[k] for k in n) == 1)"),
+        ("E(sqrt(u)) == 1/2", "left - right comes down to -0.5 + E(u**0.5)"),
         ("1 == x[i]/x[i]", "it would follow with assume(x[i] != 0)"),
         (
             "diff((x[i] - m)/sqrt(v), x[j]) == (delta(i, j) - 1/n - (x[i] - m)*(x[j] - m)/v)/sqrt(v)",

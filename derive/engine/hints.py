@@ -11,8 +11,11 @@ from derive.kernel.proof import Rejected
 from derive.term import ZERO, Term, cmp, num
 
 
-def missing_hypothesis(nf: Normal, gap: Term) -> Term | None:
-    """An equation `atom == number` of whose left - right the gap is a multiple; None if there is none."""
+def missing_hypothesis(nf: Normal, gap: Term, claim: Term) -> Term | None:
+    """An equation `atom == number` of whose left - right the gap is a multiple; None if there is none.
+
+    That a mean has the value that is claimed is no hypothesis to suggest.
+    """
     try:
         poly = nf.poly(gap)
     except Rejected:
@@ -24,8 +27,10 @@ def missing_hypothesis(nf: Normal, gap: Term) -> Term | None:
     atoms = {a for m in poly for a, e in m if e == 1 and a.op in ("sum", "var", "E", "prod") and not a.letters}
     for atom in sorted(atoms, key=lambda a: (a.op != "sum", key(a))):
         value = root(poly, atom)
-        if value is not None:
-            return cmp("==", written(nf, {frozenset({(atom, 1)}): 1}, names(nf)), num(value))
+        own = {frozenset({(atom, 1)}): 1}
+        claimed = atom.op == "E" and own in [nf.poly(side) for side in claim.args]
+        if value is not None and not claimed:
+            return cmp("==", written(nf, own, names(nf)), num(value))
     return None
 
 

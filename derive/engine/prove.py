@@ -74,7 +74,7 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
         if found is not None:
             return found
     if plain is None:
-        missing = missing_hypothesis(ground.full, gap) if gap is not None else None
+        missing = missing_hypothesis(ground.full, gap, ground.claim) if gap is not None else None
         return Attempt(reason=reason, gap=gap, missing=missing, apart=apart(ground) if gap is not None else None)
     try:  # else the identity by itself
         whole = replace(plain, lines=lines)
