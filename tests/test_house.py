@@ -123,7 +123,7 @@ def test_guide_names_every_variable_function_and_filter(checked: Checked, monkey
     given: dict[str, object] = {}
     monkeypatch.setattr("derive.report.render._laid_out", lambda _, __, data, ___: given.update(data) or "")
     render(document(checked("saturation")), "md")
-    environment = _environment("md", "en")
+    environment = _environment("md", "en", None, frozenset())
     own = environment.globals.keys() - DEFAULT_NAMESPACE.keys()
     for name in {*given, *own}:
         assert re.search(rf"`{name}[(`]", GUIDE), name
