@@ -10,6 +10,7 @@ from derive.engine import order, steps, telescope
 from derive.engine.fold import names, written
 from derive.engine.hints import missing_hypothesis
 from derive.engine.hypotheses import Equation, close_gap, close_multiple
+from derive.engine.insertion import inserted
 from derive.engine.reasons import lettered
 from derive.engine.rewriting import rewritten
 from derive.engine.squares import rooted
@@ -67,7 +68,7 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
         found = replayed(ground, replace(shown, lines=lines), Effort(ground.tick, MANY))
         if found is not None:
             return found
-    ways = (rooted, put_in, by_symmetry, by_places) if plain is None else ()
+    ways = (rooted, put_in, by_symmetry, by_places, by_insertion) if plain is None else ()
     for way in ways:
         other = way(ground, claim)
         found = replayed(ground, replace(other, lines=lines), Effort(ground.tick, MANY)) if other is not None else None
@@ -86,6 +87,11 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
 def put_in(ground: Ground, claim: Term) -> Proof | None:
     """The equation by way of its sides with hypotheses and lemmas put in."""
     return rewritten(ground, claim, equations(ground, True))
+
+
+def by_insertion(ground: Ground, claim: Term) -> Proof | None:
+    """The equation with a product that is known to be 1 put in."""
+    return inserted(ground, claim, equations(ground, True))
 
 
 def by_places(ground: Ground, claim: Term) -> Proof | None:

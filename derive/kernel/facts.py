@@ -144,6 +144,8 @@ def record(self: Normal, fact: Fact) -> None:
                 note(self, Fact(a, mul_signs(fact.signs, sign_of(c)), fact.letters, fact.guards, fact.source))
             elif not fact.signs & ZERO:  # 0 to a power that may be 0 is 1
                 note(self, Fact(a, NEG | POS, fact.letters, fact.guards, fact.source))
+    for side in powers.sides(poly) or () if not fact.signs & ZERO else ():
+        self.record(Fact(self.term(side), NEG | POS, fact.letters, fact.guards, fact.source))
     if not fact.signs & ZERO and fact.term.op == "fn" and fact.term.value == "abs":
         self.record(Fact(fact.term.args[0], NEG | POS, fact.letters, fact.guards, fact.source))
 

@@ -8,6 +8,7 @@ that are not negative, and one that is not 0 where they are integers. Elsewhere 
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isqrt
 from typing import TYPE_CHECKING
 
 from derive.kernel import special
@@ -356,3 +357,15 @@ def real_power(nf: Normal, base: Poly, exponent: Poly) -> Poly:
     if not sign(nf, atom) & ~known and (len(whole) > 1 or (len(left) == 1 and left[0][1] == 1 and scale > 0)):
         return nf.mul(result, spread(nf, atom, exponent))
     return nf.mul(result, opaque(nf, whole, exponent))
+
+
+def sides(poly: Poly) -> tuple[Poly, Poly] | None:
+    """a + b and a - b for a positive multiple of a**2 - b**2, both single terms; None for what is none."""
+    (m, c), (n, d) = sorted(poly.items(), key=lambda p: -p[1]) if len(poly) == 2 else ((UNIT, 1), (UNIT, 1))
+    ratio = Fraction(-d) / c
+    root = Fraction(isqrt(abs(ratio.numerator)), isqrt(ratio.denominator))
+    if root**2 != ratio or not all(isinstance(e, int) and e % 2 == 0 for _, e in (*m, *n)):
+        return None
+    a: Poly = {frozenset((t, e // 2) for t, e in m): 1}
+    b: Poly = {frozenset((t, e // 2) for t, e in n): small(root)}
+    return add_to(dict(a), b), add_to(a, b, -1)

@@ -65,10 +65,12 @@ def sign(nf: Normal, term: Term) -> int:
             plain = nf.canonical(term)
             found &= nf.facts_about(term) if plain is term else sign(nf, plain)
             if plain is term and term.op == "add" and found & (found - 1):
-                from derive.kernel import cases
+                from derive.kernel import cases, powers
 
                 core = cases.bare(nf, nf.poly(term))
                 found &= sign(nf, nf.term(core)) if core.keys() != nf.poly(term).keys() else ANY
+                factors = powers.sides(nf.poly(term))
+                found &= reduce(mul_signs, [sign(nf, nf.term(u)) for u in factors]) if factors else ANY
             found = found or ANY
         nf.signs[term] = found
     return found
