@@ -152,7 +152,10 @@ class Drafts:
             if draft is None:
                 break
             found = {n: tuple(v for (name, _), v in draft.entries.items() if name == n) for n in names}
-            if self.problem.needs.build(draft, Budget(10_000)) is not None:
+            try:
+                if self.problem.needs.build(draft, Budget(10_000)) is not None:
+                    break
+            except Exhausted:  # laws of many entries: what was chosen stays as it is
                 break
         return found
 

@@ -20,7 +20,7 @@ from derive.kernel.context import Declaration, Law
 from derive.kernel.poly import UNIT, Mono, Poly, add_to, components, joined, key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, ZERO, sign
-from derive.term import TRUE, Term, add, fn, make, mul, num, over, substitute, subterms, var
+from derive.term import PI, TRUE, Term, add, fn, make, mul, num, over, substitute, subterms, var
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -175,15 +175,37 @@ def _group(nf: Normal, group: Mono, seen: list[Poly]) -> Poly:
         found = _single(nf, group, next(iter(entries)))
         if found is not None:
             return found
-    found = _wave(nf, group)
-    if found is not None:
-        return found
+    for way in (_step, _wave):
+        found = way(nf, group)
+        if found is not None:
+            return found
     if len(entries) == len({t.value for t in entries}) == 2 and not any(bound & t.letters for t in entries):
         found = _iterated(nf, group, entries)
         if found is not None:
             seen.append(_opaque(nf, group))  # which does not tell that it exists
             return found
     return _opaque(nf, group)
+
+
+def _step(nf: Normal, group: Mono) -> Poly | None:
+    """E of f = [u > 0] or erf(u) for a sum u of normal entries, perhaps times one, q: E(q) E(f) + Cov(q, u) E(f')."""
+    steps = [a for a, _ in group if a.op == "where" or a.value == "erf"]
+    q, *more = [a for a, _ in group if a not in steps] or [num(1)]
+    if len(steps) != 1 or more or any(e != 1 for _, e in group) or not _linear(nf, q):
+        return None
+    half = steps[0].op == "where"
+    test = steps[0].args[0]
+    u = test.args[0] if half else test
+    if (half and test.value != ">") or not _linear(nf, u):
+        return None
+    mean, variance = make("E", (u,)), make("Var", (u,))
+    # [u > 0] is 0 where u is 0: where u may be certain, its mean must be 0, and that of q.
+    if half and sign(nf, nf.canonical(variance)) & ZERO and any(map(nf.poly, (mean, make("E", (q,))))):
+        return None
+    room = 2 * variance if half else 1 + 2 * variance
+    level, slope = fn("erf", mean / fn("sqrt", room)), fn("exp", -(mean**2) / room) / fn("sqrt", PI * room)
+    value = (1 + level) / 2 if half else level
+    return nf.poly(make("E", (q,)) * value + make("Cov", (q, u)) * slope * (1 if half else 2))
 
 
 def _wave(nf: Normal, group: Mono) -> Poly | None:
