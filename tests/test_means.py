@@ -132,3 +132,44 @@ def test_law_that_depends_on_a_random_name_is_refused() -> None:
     check(proof, context)
     with pytest.raises(Rejected, match="outside of a mean"):
         check(proof, replace(context, declarations={**context.declarations, "v": shifted}))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ("at(E(tanh(v*p)), p, 2)", "E(tanh(2*v))", False),  # on the left v has the mean 2
+        ("at(E(tanh(g*p)), p, 2)", "E(tanh(2*g))", True),
+        ("at(E(tanh(v*a)), a, 2)", "E(tanh(2*v))", True),
+        ("at(E(v*p), p, 2)", "4", True),
+    ],
+)
+def test_what_is_put_into_a_mean_is_put_into_its_laws(left: str, right: str, same: bool) -> None:
+    theory = loads(f"p: real\na: real\ng: normal(0, 1)\nv: normal(p, 1)\ndef claim():\n    assert {left} == {right}\n")
+    context, claim = theory.context(theory["claim"]), theory["claim"].claims[0].condition
+    proof = Proof(claim, (Step("replacement", claim.args[1]),))
+
+    if same:
+        check(proof, context)
+    else:
+        with pytest.raises(Rejected, match="cannot be evaluated"):
+            check(proof, context)
+
+
+@pytest.mark.parametrize(
+    ("true", "false"),
+    [
+        ('0 == limit(E(b), p, 0, "+")', "0 == limit(E(b), p, 0)"),
+        ('1 == limit(E(b), p, 1, "-")', "2 == limit(E(b), p, 2)"),
+        ('a**2 == limit(E(v**2), w, 0, "+")', "a**2 == limit(E(v**2), w, 0)"),
+        ("4 + w == limit(E(v**2), a, 2)", "0 == limit(E(exp(v)), w, -oo)"),
+        ('a == limit(E(u), c, a, "+")', "a == limit(E(u), c, a)"),
+        ("2*a == diff(E(v**2), a)", "1 == diff(E(v**2), w)"),
+        ("1/2 == diff(E(u), c)", "1 == diff(E(b), p)"),
+    ],
+)
+def test_there_is_a_law_around_the_point_of_a_limit_or_slope(true: str, false: str) -> None:
+    head = "a: real\nc: real\np: real\nw: nonnegative\nv: normal(a, w)\nb: bernoulli(p)\nu: uniform(a, c)\n"
+    theory = loads(f"{head}def holds():\n    assert {true}\ndef fails():\n    assert {false}\n")
+    holds, fails = check_theory(theory).theorems
+
+    assert (holds.verdict, fails.verdict == "proved") == ("proved", False)

@@ -184,6 +184,8 @@ def _look(w: Walk, t: Term, scope: Scope) -> None:
         _limit(w, t, scope)
     elif op in ("E", "Var", "Cov"):
         w.need(t, scope, False)
+        for condition in (c for name in sorted(scope.moving) for c in moments.lawful(w.nf, t, name)):
+            w.need(condition, scope, False)
         for a in args:
             _visit(w, a, _averaged(w, scope))
     else:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import reduce
 from math import factorial, inf
 
-from derive.kernel import domain, sums
+from derive.kernel import domain, moments, sums
 from derive.kernel.derivative import depends, differentiate
 from derive.kernel.functions import BY_CASES, UNFOLD
 from derive.kernel.normal import Normal
@@ -503,7 +503,8 @@ class Expansion:
         """A derivative, replacement, mean or limit by its closed form, where all that it needs holds near the point."""
         nf = self.nf.anywhere(self.variable.value)
         form = nf.canonical(term)
-        if any(t.op in NONLOCAL for t in subterms(form)):
+        laws = moments.lawful(nf, term, self.variable.value)
+        if any(t.op in NONLOCAL for t in subterms(form)) or not all(map(self.settles, laws)):
             raise Unknown
         for need in domain.needs(nf, term):
             moves = depends(nf, make("and", (need.condition, *need.guards)), self.variable.value)

@@ -20,7 +20,7 @@ from derive.kernel.context import Declaration, Law
 from derive.kernel.poly import UNIT, Mono, Poly, add_to, components, joined, key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, ZERO, sign
-from derive.term import PI, TRUE, Term, add, fn, make, mul, num, over, substitute, subterms, var
+from derive.term import PI, TRUE, Term, add, cmp, fn, make, mul, num, over, substitute, subterms, var
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -92,7 +92,7 @@ def hides(nf: Normal, term: Term, name: str, by: Term) -> bool:
     """Whether an E inside the term averages the variable or `by`, or depends on it through the law of a random name."""
     shown = frozenset({name} if not is_random(nf, name) and not random_names(nf, by) else ())
     means = (t for t in subterms(term) if t.op in ("E", "Var", "Cov"))
-    return any(name in nf.context.reached(t.names) - (t.names & shown) for t in means)
+    return any(name in nf.context.reached(t.names - shown) for t in means)
 
 
 def ends(nf: Normal, poly: Poly) -> Iterator[Poly]:
@@ -105,6 +105,24 @@ def ends(nf: Normal, poly: Poly) -> Iterator[Poly]:
         if family == "uniform" and nf.loose.isdisjoint(nf.context.reached(entry.names)):
             yield nf.poly(entry - given[0])
             yield nf.poly(given[1] - entry)
+
+
+# What must be above 0 where the parameters of a law move.
+POSITIVE: dict[str, Callable[..., tuple[Term, ...]]] = {
+    **dict.fromkeys(("random", "normal"), lambda mean, variance: (variance,)),
+    "bernoulli": lambda p: (p, 1 - p),
+    "uniform": lambda low, high: (high - low,),
+    "rademacher": lambda: (),
+}
+
+
+def lawful(nf: Normal, term: Term, name: str) -> Iterator[Term]:
+    """The conditions on the variable under which the random names in the term have laws around it."""
+    for random in sorted({t.value for t in subterms(nf.opened(term)) if t.op == "var" and is_random(nf, t.value)}):
+        declaration, law = law_of(nf, random)
+        for t in POSITIVE[law.family](*law.parameters):
+            if name in nf.context.reached(t.names):
+                yield over("all", cmp(">", t, 0), *(k for k in declaration.letters if k in t.letters))
 
 
 def support(nf: Normal, entry: Term) -> int:
