@@ -332,10 +332,14 @@ class Expansion:
 
     def exp(self, u: Germ) -> Germ:
         u = self.settled(u)
+        if u.growth and self.sign(u.growth[min(u.growth)]) == POS and self.sense(u) == NEG:
+            return Germ({}, {}, FLAT)  # exp(-exp(1/h))
         if u.growth or u.order <= 0:
             raise self.unclear(u.growth[min(u.growth)]) if u.growth else Short()
-        start = self.nf.exp(self.plain(u.terms.get(Fraction(0), {})))
-        front = germ_of({e: c for e, c in u.terms.items() if e < 0}, {Fraction(0): start})
+        level = dict(u.terms.get(Fraction(0), {}))
+        power = Fraction(level.pop(next(iter(LOG_H)), 0))  # exp(c log h) is h^c
+        start = self.nf.exp(self.plain(level))
+        front = germ_of({e: c for e, c in u.terms.items() if e < 0}, {power: start})
         factors = [number(Fraction(1, factorial(k))) for k in range(self.length + 1)]
         return self.times(front, self.series(germ_of({}, rising(u.terms), u.order), factors))
 
@@ -419,6 +423,11 @@ class Expansion:
         raise Unknown
 
     def function(self, name: str, args: tuple[Term, ...]) -> Germ:
+        if name in ("sigmoid", "tanh"):  # where the argument grows like exp(1/h) they are as good as there
+            u = self.settled(self.germ(args[0]))
+            if u.growth and self.sign(u.growth[min(u.growth)]) == POS and self.sense(u) in (NEG, POS):
+                low = num(0) if name == "sigmoid" else num(-1)
+                return germ_of({}, constant(self.nf.poly(low if self.sense(u) == NEG else num(1))).terms, FLAT)
         for table in (UNFOLD, BY_CASES):
             if name in table:
                 return self.germ(table[name](*args))
