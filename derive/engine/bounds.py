@@ -13,7 +13,7 @@ from derive.engine.forms import one_plus_exp
 from derive.engine.pieces import Factors, Opened, opened, product
 from derive.kernel import moments
 from derive.kernel.normal import Normal
-from derive.kernel.order import ROWS, STEEPEST, U, V
+from derive.kernel.order import INCREASING, ROWS, STEEPEST, U, V
 from derive.kernel.poly import Mono, Poly, add_to, key, mono_key
 from derive.kernel.proof import Cite, Line, Part, Rejected
 from derive.kernel.rules import instantiate
@@ -84,9 +84,16 @@ def general(search: Search, term: Term) -> tuple[dict[Term, Term], tuple[Term, .
 
 
 def from_claim(search: Search) -> None:
-    """Lines for the functions and sums of the claim as it is written."""
+    """Lines for the functions and sums of the claim as it is written, names and replacements worked out."""
     nf = search.nf
-    claim = transform(search.ground.claim, lambda t: nf.opened(t) if t.op == "def" else None)
+
+    def worked_out(t: Term) -> Term | None:
+        try:
+            return nf.opened(t) if t.op == "def" else nf.term(nf.poly(t)) if t.op == "at" else None
+        except Rejected:
+            return None
+
+    claim = transform(search.ground.claim, worked_out)
     for t in sorted(subterms(claim), key=key):
         try:
             if t.op == "sum" and not sign(nf, t.args[0]) & NEG and t.args[1] is TRUE:
@@ -135,7 +142,10 @@ def suggest(search: Search, goal: Goal) -> None:
 
 
 def _slopes(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
-    """No function of the claim grows by more than its greatest slope, between its arguments and from 0."""
+    """No function of the claim grows by more than its greatest slope, between its arguments and from 0.
+
+    Those that are nothing but themselves in normal form are said to increase, if they do.
+    """
     found = list(search.slopes)[:MAX_SLOPES]
     for name, u, letters in found:
         others = () if letters else [v for f, v, more in found if f == name and v is not u and not more]
@@ -143,10 +153,12 @@ def _slopes(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
         pairs = [*((u, v) for v in others), (u, NOUGHT), (NOUGHT, u)]
         if name in ("sin", "cos"):  # half a turn on they fall by as much as they rise
             pairs += [(add(a, PI), add(b, PI)) for a, b in pairs]
+        own = any(a.op == "fn" and a.value == name for m in here.poly(fn(name, u)) for a, _ in m)
+        rows = [f"{name}_slope_bound", *([f"{name}_increasing"] if own and name in INCREASING else ())]
         for upper, lower in pairs:
             signs = sign(here, sub(upper, lower))
-            if not signs & NEG:
-                rule = f"{name}_slope_bound" if signs & ZERO else f"strict_{name}_slope_bound"
+            for row in rows if not signs & NEG else ():
+                rule = row if signs & ZERO else f"strict_{row}"
                 condition = instantiate(ROWS[rule].conclusion, {U.value: upper, V.value: lower})
                 yield Line(condition, rule, (upper, lower), (), (), letters, goal.scope.where)
 

@@ -67,7 +67,8 @@ INCREASING: dict[str, Premises] = {
     "sqrt": (ge(V),),
 }
 # What functions grow by at most: the slope is the greatest at single points only.
-STEEPEST = {**dict.fromkeys(("sin", "cos", "atan", "tanh", "softplus"), U - V), "sigmoid": (U - V) / 4}
+STEEPEST = dict.fromkeys(("sin", "cos", "atan", "tanh", "softplus"), U - V)
+STEEPEST |= {"sigmoid": (U - V) / 4, "erf": 2 * (U - V) / fn("sqrt", PI)}
 # Parabolas below and above functions, which they touch at one point; they cross there where the point is an end.
 HALF, CURVE = U**2 / 2, fn("softplus", U) + fn("sigmoid", U) * (V - U) + (V - U) ** 2 / 8
 PARABOLAS: dict[str, tuple[Term, Term, Premises, Premises]] = {
