@@ -61,7 +61,7 @@ class Problem:
         used = frozenset().union(*(t.letters for t in self.terms))
         self.fixed = tuple(sorted(context.letters & used, key=lambda k: k.value))
         self.letters = tuple(sorted(letters - context.letters, key=lambda k: k.value))
-        self.axes = tuple(a for a in context.axes if a in self._axes(names))
+        self.axes = tuple(a for a in context.axes if a in self._axes(self.shown))
 
     def _axes(self, names: tuple[str, ...]) -> set[str]:
         declared = self.context.declarations

@@ -96,8 +96,8 @@ def _apart(left: list[str] | None, right: list[str] | None) -> tuple[str, str]:
 
 def _short(value: Decimal, digits: int) -> str:
     """The value to so many significant digits, `…` where digits were cut."""
-    rounded = Decimals(prec=digits).plus(value)
-    text = f"{rounded.normalize():f}" if -7 < rounded.adjusted() < 16 else f"{rounded.normalize():e}"
+    rounded = Decimals(prec=digits).normalize(value)
+    text = f"{rounded:f}" if -7 < rounded.adjusted() < 16 else f"{rounded:e}"
     return text + ("…" if rounded != value else "")
 
 
