@@ -401,6 +401,14 @@ def test_means_of_powers_and_exponentials_are_enclosed_tightly(text, value):
         ("E(abs(sin(U)))", (1 - math.cos(3)) / 3),
         ("Var(tanh(g - 1) + relu(U - 3))", 0.6352612343),
         ("E(exp(g**2) - exp(g**2))", 0),
+        ("E(1/(1 + (g - 1)**2/4))", 0.6556795424),
+        ("E(sqrt(abs((g - 1)/2)))", 0.8221789587),
+        ("E(log(1 + exp((g - 1)/2)))", 0.8060591833),
+        ("E(sqrt(1 + (g - 1)**2/4))", 1.3545308065),
+        ("E(1/(1 + U))", math.log(4) / 3),
+        ("E(sqrt(U))", 2 * 3**0.5 / 3),
+        ("E(log(U + 1))", 4 * math.log(4) / 3 - 1),
+        ("E((U + 1)**(-3/2))", 1 / 3),
     ],
 )
 def test_means_of_one_normal_or_uniform_entry_are_integrated(text, value):
@@ -414,8 +422,8 @@ def test_means_of_one_normal_or_uniform_entry_are_integrated(text, value):
 @pytest.mark.parametrize(
     "text",
     [
-        "E(1/(1 + g**2))",
-        "E(sqrt(abs(g)))",
+        "E(1/(2 + sin(g)))",
+        "E(log(abs(g)))",
         "E(relu(g*U))",
         "diff(E(relu(g*y)), y)",
     ],

@@ -8,31 +8,14 @@ read off the term. Only operators that are defined everywhere are admitted, so t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from flint import arb, ctx, fmpq
 
-from derive.evidence.laws import Normal, Uniform
-from derive.evidence.numbers import (
-    ONE,
-    ZERO,
-    NotDecided,
-    NotDefined,
-    Number,
-    Poison,
-    Scalar,
-    Series,
-    decided_sign,
-    standard,
-    written_out,
-)
+from derive.evidence.growth import Bound, Bounds, Variable, product_of, up, variable
+from derive.evidence.numbers import ONE, ZERO, NotDecided, Number, Poison, Scalar, Series
 from derive.evidence.places import Entry, Evaluation, Letters, Limiting, Random
 from derive.term import Term
-
-Bound = dict[fmpq, fmpq]  # exponent b to coefficient c: the sum of c exp(b |t|)
-Pair = tuple[fmpq, fmpq]  # (a, b): a + b |t|
 
 DEPTH = 14  # halvings of a cell
 CELL = fmpq(1, 2)
@@ -41,184 +24,6 @@ TOLERANCE = fmpq(1, 20_000)  # of a cell's enclosure, relative to the cell's pro
 CUT = 10  # where the tails of a normal law begin, in standard deviations, beyond the largest exponent
 COST = 6  # what a node costs here, where numbers carry three derivatives
 BITS = (1, 2, 4)
-
-
-def _up(value: Scalar) -> fmpq:
-    """A rational at or above the absolute value."""
-    return abs(value) if isinstance(value, fmpq) else written_out(abs(value).upper())
-
-
-@dataclass(frozen=True)
-class Variable:
-    """The entry as a function x = centre + scale t of a standard variable."""
-
-    centre: Scalar
-    scale: Scalar
-    normal: bool
-
-
-def variable(law: Any) -> Variable:
-    """The law's standard variable: standard normal, or uniform between -1 and 1."""
-    if isinstance(law, Normal):
-        return Variable(law.mean, arb(law.variance).sqrt(), True)
-    if isinstance(law, Uniform):
-        return Variable((law.low + law.high) / 2, (law.high - law.low) / 2, False)
-    raise NotDecided("a mean under a law that is not finite")
-
-
-# -- bounds ----------------------------------------------------------------------------------------------------------
-
-
-class Bounds:
-    """Bounds of terms for all values of the standard variable."""
-
-    def __init__(self, here: Random, entry: Entry, of: Variable):
-        self.here, self.entry, self.of = here, entry, of
-
-    def fixed(self, term: Term, letters: Letters) -> bool:
-        return self.here.scope.random.isdisjoint(self.here.scope.names(term))
-
-    def constant(self, term: Term, letters: Letters) -> fmpq:
-        return _up(standard(self.here.value(term, letters)))
-
-    def linear(self, term: Term, letters: Letters) -> Pair:
-        """A bound a + b |t| of the absolute value."""
-        if self.fixed(term, letters):
-            return self.constant(term, letters), ZERO
-        op, args = term.op, term.args
-        if op == "var":
-            if (term.value, self.here.subscripts(term, letters)) == self.entry:
-                return _up(self.of.centre), _up(self.of.scale)
-            return _up(standard(self.here.value(term, letters))), ZERO
-        if op == "def":
-            return self.linear(*self.unfolded(term, letters))
-        if op == "neg":
-            return self.linear(args[0], letters)
-        if op == "add":
-            parts = [self.linear(a, letters) for a in args]
-            return sum((p[0] for p in parts), start=ZERO), sum((p[1] for p in parts), start=ZERO)
-        if op == "mul" and sum(not self.fixed(a, letters) for a in args) == 1:
-            factor, found = ONE, (ZERO, ZERO)
-            for a in args:
-                if self.fixed(a, letters):
-                    factor *= self.constant(a, letters)
-                else:
-                    found = self.linear(a, letters)
-            return factor * found[0], factor * found[1]
-        if op == "div" and self.fixed(args[1], letters):
-            factor = self.reciprocal(args[1], letters)
-            a, b = self.linear(args[0], letters)
-            return factor * a, factor * b
-        raise NotDecided("a bound of an exponent")
-
-    def reciprocal(self, term: Term, letters: Letters) -> fmpq:
-        value = standard(self.here.value(term, letters))
-        if decided_sign(value) == 0:
-            raise NotDefined("division by zero")
-        return _up(1 / value)
-
-    def unfolded(self, term: Term, letters: Letters) -> tuple[Term, Letters]:
-        definition = self.here.scope.definitions[term.value]
-        own = dict(zip(definition.letters, self.here.subscripts(term, letters), strict=True))
-        return definition.body, {**self.here.fixed, **own}
-
-    def bound(self, term: Term, letters: Letters) -> Bound:
-        """A bound of the absolute value. Raises NotDecided where the term may be undefined for some t."""
-        self.here.budget.spend()
-        if self.fixed(term, letters):
-            return {ZERO: self.constant(term, letters)}
-        rule = _RULES.get(term.op)
-        if rule is None:
-            raise NotDecided(f"a bound of {term.op}")
-        return rule(self, term, letters)
-
-
-def _plus(parts: list[Bound]) -> Bound:
-    total: Bound = {}
-    for part in parts:
-        for b, c in part.items():
-            total[b] = total.get(b, ZERO) + c
-    return total
-
-
-def _times(parts: list[Bound]) -> Bound:
-    total: Bound = {ZERO: ONE}
-    for part in parts:
-        total = _plus([{b + d: c * e} for b, c in total.items() for d, e in part.items()])
-    return total
-
-
-def _var(bounds: Bounds, term: Term, letters: Letters) -> Bound:
-    a, b = bounds.linear(term, letters)
-    return _plus([{ZERO: a}, {ONE: b}])  # |t| <= exp(|t|)
-
-
-def _pow(bounds: Bounds, term: Term, letters: Letters) -> Bound:
-    base, exponent = term.args
-    power = standard(bounds.here.value(exponent, letters)) if bounds.fixed(exponent, letters) else None
-    if not isinstance(power, fmpq) or power.q != 1 or not 0 <= power <= 12:
-        raise NotDecided("a bound of a power")
-    return _times([bounds.bound(base, letters)] * int(power.p))
-
-
-def _div(bounds: Bounds, term: Term, letters: Letters) -> Bound:
-    if not bounds.fixed(term.args[1], letters):
-        raise NotDecided("a bound of a quotient")
-    return _times([bounds.bound(term.args[0], letters), {ZERO: bounds.reciprocal(term.args[1], letters)}])
-
-
-def _parts(bounds: Bounds, term: Term, letters: Letters) -> list[Bound]:
-    return [bounds.bound(a, letters) for a in term.args]
-
-
-def _selected(bounds: Bounds, term: Term, letters: Letters) -> list[Bound]:
-    return [bounds.bound(term.args[0], k) for k in bounds.here.selected(term, letters)]
-
-
-def _fn(bounds: Bounds, term: Term, letters: Letters) -> Bound:
-    name = term.value
-    if name in ("sigmoid", "tanh", "erf", "sin", "cos", "sign", "atan"):
-        _parts(bounds, term, letters)  # the argument has to be defined, too
-        return {ZERO: fmpq(2)}
-    if name in ("abs", "relu", "max", "min"):
-        return _plus(_parts(bounds, term, letters))
-    if name == "softplus":
-        return _plus([*_parts(bounds, term, letters), {ZERO: ONE}])
-    if name == "exp":
-        a, b = bounds.linear(term.args[0], letters)
-        return {b: _up(arb(a).exp())}
-    raise NotDecided(f"a bound of {name}")
-
-
-def _where(bounds: Bounds, term: Term, letters: Letters) -> Bound:
-    _condition(bounds, term.args[0], letters)
-    return _plus([bounds.bound(a, letters) for a in term.args[1:]])
-
-
-def _condition(bounds: Bounds, condition: Term, letters: Letters) -> None:
-    """Raises NotDecided where the sides of a condition may be undefined."""
-    if condition.op == "cmp":
-        _parts(bounds, condition, letters)
-    elif condition.op in ("and", "or", "not"):
-        for part in condition.args:
-            _condition(bounds, part, letters)
-    elif condition.op not in ("true", "false"):
-        raise NotDecided("a bound under a condition")
-
-
-_RULES: dict[str, Callable[[Bounds, Term, Letters], Bound]] = {
-    "var": _var,
-    "def": lambda bounds, term, letters: bounds.bound(*bounds.unfolded(term, letters)),
-    "add": lambda bounds, term, letters: _plus(_parts(bounds, term, letters)),
-    "neg": lambda bounds, term, letters: bounds.bound(term.args[0], letters),
-    "mul": lambda bounds, term, letters: _times(_parts(bounds, term, letters)),
-    "div": _div,
-    "pow": _pow,
-    "fn": _fn,
-    "where": _where,
-    "sum": lambda bounds, term, letters: _plus(_selected(bounds, term, letters)),
-    "prod": lambda bounds, term, letters: _times(_selected(bounds, term, letters)),
-}
 
 
 # -- integrals -------------------------------------------------------------------------------------------------------
@@ -294,7 +99,7 @@ def _integral(
 
 def _ball(most: Scalar) -> Scalar:
     """All numbers of at most this size."""
-    return arb(0, _up(most))
+    return arb(0, up(most))
 
 
 def combine_bounds(found: list[Bound], combine: Callable[[list[Number]], Number]) -> Bound:
@@ -302,9 +107,9 @@ def combine_bounds(found: list[Bound], combine: Callable[[list[Number]], Number]
     symbols = [Series({(0, (((str(k), ()), 1),)): ONE}) for k in range(len(found))]
     product = combine(symbols)
     if not isinstance(product, Series):
-        return {ZERO: _up(product)}
+        return {ZERO: up(product)}
     ((_, monomial),) = product.terms
-    return _times([found[int(name)] for (name, _), power in monomial for _ in range(power)])
+    return product_of([found[int(name)] for (name, _), power in monomial for _ in range(power)])
 
 
 def _cell(
@@ -330,7 +135,7 @@ def _cell(
     mass, one, two = _masses(a, b, of.normal)
     rest = arb(0, 1) * third * radius**3 / 6
     part = zeroth * mass + first * one + second * two / 2 + rest * mass
-    limit = TOLERANCE * (1 + _up(zeroth)) * _up(mass)
+    limit = TOLERANCE * (1 + up(zeroth)) * up(mass)
     return part if part.rad() <= arb(limit) else None
 
 
