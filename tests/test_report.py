@@ -421,6 +421,15 @@ def test_long_counterexample_shows_the_numbers_alone() -> None:
     assert (shown.sides[0].value, shown.sides[1].value, shown.difference) == ("80", "0", "80")
 
 
+def test_nearly_equal_sides_are_shown_with_digits_that_tell_them_apart() -> None:
+    text = '"""S."""\nn: axis\nx: real\nz: real[n]\ndef wrong():\n    assert exp(x) == exp(x)*(1 + 10**(-40))\n'
+    shown = document(checked_text(text)).theorems[0].claims[0].counterexample
+    assert shown is not None
+    assert shown.point == (("x", "0"),)  # the axis of z does not matter
+    assert [side.value for side in shown.sides] == ["1", f"1.{'0' * 39}1"]
+    assert shown.difference == "-1e-40"
+
+
 def test_hypothesis_that_no_proof_needed_is_listed() -> None:
     text = '"""U."""\nx: real\ndef idle():\n    assume(x > 0)\n    assert x + x == 2*x\n'
     assert "Not needed by any proof: $`x > 0`$" in render(document(checked_text(text)), "md")
