@@ -351,6 +351,22 @@ def test_a_true_claim_is_not_refuted_and_the_search_ends_by_itself(text):
     assert process_time() - start < 4  # a bound on the work, with room for a slow machine
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        ("diff(E(B), x) == where(x > 0, 1, 5)", "x <= 1"),
+        ("diff(E(B), x) == where(x < 1, 1, 5)", "x <= 1"),
+        ("limit(E(B), x, 2) == 3", "x <= 1"),
+        ("at(E(B), x, 2) == 3", "x <= 1"),
+        ("diff(Var(G), y) == where(y > 0, 1, 7)",),
+    ],
+    ids=lambda t: t[0],
+)
+def test_nothing_is_said_of_a_law_at_the_edge_of_its_parameters_or_beyond(text):
+    head = '"""Laws that move."""\nx: nonnegative\ny: nonnegative\nB: bernoulli(x)\nG: normal(0, y)\n'
+    assert counterexample(*text, head=head) is None
+
+
 @pytest.mark.parametrize("text", TRUE_IN_THE_MEAN, ids=lambda t: t[0])
 def test_a_true_claim_about_means_is_not_refuted(text):
     assert counterexample(*text, head=RANDOM) is None

@@ -25,6 +25,7 @@ from derive.evidence.numbers import (
     mul,
     neg,
     sign,
+    standard,
 )
 from derive.evidence.places import Entry, Evaluation, Letters, NeedsDraw, Random
 from derive.term import Term
@@ -92,6 +93,8 @@ def _moving_moment(here: Evaluation, entry: Entry, k: int) -> Number:
     law, letters = declaration.law, {**here.fixed, **dict(zip(declaration.letters, entry[1], strict=False))}
     parameters = [here.value(p, letters) for p in law.parameters] if law is not None else []
     family = law.family if law is not None else ""
+    if not all(sign(standard(edge)) == 1 for edge in _within(family, parameters)):
+        raise NotDecided("a law at the edge of what its parameters may be, or beyond")
     if family == "bernoulli":
         return parameters[0]
     if family == "uniform":
@@ -104,6 +107,15 @@ def _moving_moment(here: Evaluation, entry: Entry, k: int) -> Number:
             before, now = now, add(mul(parameters[0], now), mul(mul(fmpq(j - 1), parameters[1]), before))
         return now
     raise NotDecided("a moment that the parameters of a law do not tell")
+
+
+def _within(family: str, parameters: list[Number]) -> list[Number]:
+    """What has to be above 0 for the parameters to be those of a law, and to stay so around the point."""
+    if family == "bernoulli":
+        return [parameters[0], add(ONE, neg(parameters[0]))]
+    if family == "uniform":
+        return [add(parameters[1], neg(parameters[0]))]
+    return parameters[1:]  # a variance
 
 
 def _moving_laws(here: Evaluation, bodies: tuple[Term, ...]) -> frozenset[str]:
