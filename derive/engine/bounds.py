@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from fractions import Fraction
 from itertools import combinations
 from math import gcd, lcm
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 MAX_EXPONENTS = 6
 MAX_POWER = 12  # of what stands under a logarithm
 MAX_SLOPES = 6
+MAX_PAIRS = 3  # of sums of squares whose product is compared
 
 
 def combination(
@@ -94,7 +96,11 @@ def from_claim(search: Search) -> None:
             return None
 
     claim = transform(search.ground.claim, worked_out)
-    for t in sorted(subterms(claim), key=key):
+    parts = sorted(subterms(claim), key=key)
+    with suppress(Rejected):
+        for line in _products_of_sums(search, nf, [t.args[0] for t in parts if t.op == "fn" and t.value == "sqrt"]):
+            search.suggest(line)
+    for t in parts:
         try:
             if t.op == "sum" and not sign(nf, t.args[0]) & NEG and t.args[1] is TRUE:
                 for line in _entries(search, nf, t):
@@ -116,7 +122,7 @@ def from_claim(search: Search) -> None:
                     for line in _bounded(t.value, substitute(t.args[0], mapping), letters):
                         search.suggest(line)
             elif t.op == "mul":
-                for line in _means(search, nf, t):
+                for line in (*_means(search, nf, t), *_products_of_sums(search, nf, [_under_root(a) for a in t.args])):
                     search.suggest(line)
         except Rejected:
             continue
@@ -273,6 +279,37 @@ def _means(search: Search, nf: Normal, t: Term) -> Iterator[Line]:
                 (u, v, p),
                 letters,
             )
+
+
+def _under_root(term: Term) -> Term:
+    return term.args[0] if term.op == "fn" and term.value == "sqrt" else term
+
+
+def _products_of_sums(search: Search, nf: Normal, terms: Iterable[Term]) -> Iterator[Line]:
+    """Lagrange's identity for sums of squares as written: sum(w[i]*w[j]*(u[i]*v[j] - u[j]*v[i])**2) is not negative."""
+    found = [a for a in terms if a.op == "sum" and len(a.bound) == 1 and a.args[1] is TRUE]
+    for first, second in list(combinations(found, 2))[:MAX_PAIRS]:
+        if first.bound[0].value[1] != second.bound[0].value[1]:
+            continue
+        mapping, letters = general(search, mul(first, second))
+        i, j = (search.letter(first.bound[0].value[1]) for _ in range(2))
+        sides = [_weighed_square(substitute(a, mapping), k) for a in (first, second) for k in (i, j)]
+        if None in sides:
+            continue
+        (w, u), (again, _), (other, _), (_, v) = (s for s in sides if s is not None)
+        (_, u_j), (_, v_i) = (s for s in (sides[1], sides[2]) if s is not None)
+        if nf.canonical(w) is nf.canonical(other) and not sign(nf, w) & NEG:
+            part = Part(mul(w, again, power(sub(mul(u, v), mul(u_j, v_i)), TWO)), (), (i, j))
+            yield combination(over("sum", part.multiplier, i, j), (part,), letters)
+
+
+def _weighed_square(total: Term, place: Term) -> tuple[Term, Term] | None:
+    """The weight and the root of the addend w*u**2 of a sum, at a place."""
+    body = substitute(total.args[0], {total.bound[0]: place})
+    factors = body.args if body.op == "mul" else (body,)
+    roots = [a.args[0] for a in factors if a.op == "pow" and a.args[1] is TWO]
+    rest = [a for a in factors if not (a.op == "pow" and a.args[1] is TWO)]
+    return (mul(ONE, *rest) if rest else ONE, roots[0]) if len(roots) == 1 else None
 
 
 def _squares(search: Search, t: Term) -> Iterator[Line]:
