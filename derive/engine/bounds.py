@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from fractions import Fraction
-from itertools import combinations
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
-from derive.engine import telescope
-from derive.engine.forms import one_plus_exp
+from derive.engine import curves, telescope
 from derive.engine.pieces import Factors, Opened, opened, product
-from derive.kernel import moments
 from derive.kernel.normal import Normal
-from derive.kernel.order import INCREASING, ROWS, STEEPEST, U, V
 from derive.kernel.poly import Mono, Poly, add_to, key, mono_key
 from derive.kernel.proof import Cite, Line, Part, Rejected
-from derive.kernel.rules import instantiate
-from derive.kernel.signs import NEG, POS, ZERO, sign
+from derive.kernel.signs import NEG, POS, sign
 from derive.term import (
     ONE,
     PI,
@@ -31,7 +25,6 @@ from derive.term import (
     delta,
     div,
     fn,
-    make,
     mul,
     neg,
     num,
@@ -41,7 +34,6 @@ from derive.term import (
     sub,
     substitute,
     subterms,
-    transform,
     where,
 )
 from derive.term import ZERO as NOUGHT
@@ -52,8 +44,6 @@ if TYPE_CHECKING:
 
 MAX_EXPONENTS = 6
 MAX_POWER = 12  # of what stands under a logarithm
-MAX_SLOPES = 6
-MAX_PAIRS = 3  # of sums of squares whose product is compared
 
 
 def combination(
@@ -85,49 +75,6 @@ def general(search: Search, term: Term) -> tuple[dict[Term, Term], tuple[Term, .
     return mapping, tuple(mapping.values())
 
 
-def from_claim(search: Search) -> None:
-    """Lines for the functions and sums of the claim as it is written, names and replacements worked out."""
-    nf = search.nf
-
-    def worked_out(t: Term) -> Term | None:
-        try:
-            return nf.opened(t) if t.op == "def" else nf.term(nf.poly(t)) if t.op == "at" else None
-        except Rejected:
-            return None
-
-    claim = transform(search.ground.claim, worked_out)
-    parts = sorted(subterms(claim), key=key)
-    with suppress(Rejected):
-        for line in _products_of_sums(search, nf, [t.args[0] for t in parts if t.op == "fn" and t.value == "sqrt"]):
-            search.suggest(line)
-    for t in parts:
-        try:
-            if t.op == "sum" and not sign(nf, t.args[0]) & NEG and t.args[1] is TRUE:
-                for line in _entries(search, nf, t):
-                    search.suggest(line)
-            elif t.op == "max" and t.args[0].op == "fn" and t.args[0].value == "abs" and t.args[1] is TRUE:
-                for line in _squares(search, t):
-                    search.suggest(line)
-            elif t.op == "E" and moments.random_names(nf, t.args[0]):  # E(f)**2 is at most E(f**2)
-                mapping, letters = general(search, t)
-                spread = make("Var", (substitute(t.args[0], mapping),))
-                search.suggest(Line(cmp(">=", spread, NOUGHT), "combination", (), (Part(spread),), (), letters))
-            elif t.op == "fn":
-                mapping, letters = general(search, t)
-                if t.value in STEEPEST:
-                    search.slopes[t.value, substitute(t.args[0], mapping), letters] = None
-                for name, u in touching(nf, t):
-                    search.curves[name, substitute(u, mapping), letters] = None
-                if t.value in ("sin", "cos"):  # in normal form the angle is taken apart
-                    for line in _bounded(t.value, substitute(t.args[0], mapping), letters):
-                        search.suggest(line)
-            elif t.op == "mul":
-                for line in (*_means(search, nf, t), *_products_of_sums(search, nf, [_under_root(a) for a in t.args])):
-                    search.suggest(line)
-        except Rejected:
-            continue
-
-
 def suggest(search: Search, goal: Goal) -> None:
     """Add lines for the maxima, sums, exponentials, logarithms and 0-1 terms of the goal and of what is known."""
     here = search.here(goal.scope)
@@ -142,68 +89,9 @@ def suggest(search: Search, goal: Goal) -> None:
     if goal.strict:
         for line in _least(search, here, goal):
             search.suggest(line)
-    for makers in (_slopes, _parabolas, _exponentials, _logarithms, _powers):
+    for makers in (curves.slopes, curves.parabolas, _exponentials, _logarithms, _powers):
         for line in makers(search, here, goal):
             search.suggest(line)
-
-
-def _slopes(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
-    """No function of the claim grows by more than its greatest slope, between its arguments and from 0.
-
-    Those that are nothing but themselves in normal form are said to increase, if they do.
-    """
-    found = list(search.slopes)[:MAX_SLOPES]
-    for name, u, letters in found:
-        others = () if letters else [v for f, v, more in found if f == name and v is not u and not more]
-        # The other way round each two meet at the turn of the other one.
-        pairs = [*((u, v) for v in others), (u, NOUGHT), (NOUGHT, u)]
-        if name in ("sin", "cos"):  # half a turn on they fall by as much as they rise
-            pairs += [(add(a, PI), add(b, PI)) for a, b in pairs]
-        own = any(a.op == "fn" and a.value == name for m in here.poly(fn(name, u)) for a, _ in m)
-        rows = [f"{name}_slope_bound", *([f"{name}_increasing"] if own and name in INCREASING else ())]
-        for upper, lower in pairs:
-            signs = sign(here, sub(upper, lower))
-            for row in rows if not signs & NEG else ():
-                rule = row if signs & ZERO else f"strict_{row}"
-                condition = instantiate(ROWS[rule].conclusion, {U.value: upper, V.value: lower})
-                yield Line(condition, rule, (upper, lower), (), (), letters, goal.scope.where)
-
-
-def _parabolas(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
-    """Parabolas that functions of the claim touch, where the goal has squares or is about sinh."""
-    squared = any(isinstance(e, int) and e > 1 for m in goal.poly for _, e in m)
-    found = list(search.curves)[:MAX_SLOPES]
-    for name, u, letters in found:
-        rule = "sinh_tangent" if name == "sinh" else f"{name}_parabola"
-        points = [(u,)]
-        if name == "softplus":
-            others = [NOUGHT, *(v for f, v, more in found if f == name and v is not u and not (letters or more))]
-            points = [pair for v in others for pair in ((u, v), (v, u))]
-        for values in points if squared or name == "sinh" else ():
-            for one in (f"strict_{rule}", rule):
-                metas = dict(zip((U.value, V.value), values, strict=False))
-                condition = instantiate(ROWS[one].conclusion, metas)
-                if search.suggest(Line(condition, one, values, (), (), letters, goal.scope.where)):
-                    break
-    yield from ()
-
-
-def touching(nf: Normal, t: Term) -> Iterator[tuple[str, Term]]:
-    """The functions and the values at which parabolas may touch the term."""
-    if t.op != "fn" or t.value not in ("exp", "log", "log1p", "cos", "cosh", "sinh", "softplus"):
-        return
-    (u,) = t.args
-    grown = one_plus_exp(u) if t.value == "log" else None
-    if t.value == "log1p" and u.op == "fn" and u.value == "exp":
-        grown = u.args[0]
-    if t.value == "cosh":
-        yield "log_cosh", u
-    if grown is not None:
-        yield "softplus", grown
-    elif t.value in ("log", "log1p"):
-        yield "log", u if t.value == "log1p" else nf.canonical(sub(u, ONE))
-    else:
-        yield t.value, u
 
 
 # -- one atom --------------------------------------------------------------------------------------------------------
@@ -219,7 +107,7 @@ def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
         value, filter_ = (substitute(x, {a.bound[0]: place}) for x in a.args)
         yield extremum(whole, value, letters, (place,), filter_)
     elif t.op == "sum" and t.args[1] is TRUE and top and not sign(here, t.args[0]) & NEG:
-        yield from _entries(search, here, t)
+        yield from entries(search, here, t)
         series = telescope.line(search.ground, t) if t.letters <= search.board.fixed else None
         if series is not None:
             yield series
@@ -239,10 +127,10 @@ def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
         gap = sub(t, num(here.least(t)))
         yield combination(gap, (Part(gap),), ())
     elif t.op == "fn" and t.value in ("sin", "cos", "erf", "atan"):
-        yield from _bounded(t.value, a.args[0], letters)
+        yield from bounded(t.value, a.args[0], letters)
 
 
-def _entries(search: Search, here: Normal, t: Term) -> Iterator[Line]:
+def entries(search: Search, here: Normal, t: Term) -> Iterator[Line]:
     """A sum of terms that are not negative is at least the part at one place, and at two different ones."""
     mapping, letters = general(search, t)
     t = substitute(t, mapping)
@@ -261,69 +149,6 @@ def _entries(search: Search, here: Normal, t: Term) -> Iterator[Line]:
             part = Part(value, (), summed, both(cmp("!=", inner[k], one), cmp("!=", inner[k], two)))
             gap = sub(t, add(at_one, at_two))
             yield combination(gap, (part,), (*letters, one, two), cmp("!=", one, two))
-
-
-def _means(search: Search, nf: Normal, t: Term) -> Iterator[Line]:
-    """The arithmetic mean above the geometric one, u**p * v**(1 - p)."""
-    factors = [a for a in t.args if a.op == "pow"]
-    for a, b in combinations(factors, 2):
-        if nf.canonical(add(a.args[1], b.args[1])) is ONE:
-            mapping, letters = general(search, t)
-            (u, p), v = (substitute(x, mapping) for x in a.args), substitute(b.args[0], mapping)
-            rest = sub(ONE, p)
-            yield row(
-                "weighted_means",
-                False,
-                add(mul(p, u), mul(rest, v)),
-                mul(power(u, p), power(v, rest)),
-                (u, v, p),
-                letters,
-            )
-
-
-def _under_root(term: Term) -> Term:
-    return term.args[0] if term.op == "fn" and term.value == "sqrt" else term
-
-
-def _products_of_sums(search: Search, nf: Normal, terms: Iterable[Term]) -> Iterator[Line]:
-    """Lagrange's identity for sums of squares as written: sum(w[i]*w[j]*(u[i]*v[j] - u[j]*v[i])**2) is not negative."""
-    found = [a for a in terms if a.op == "sum" and len(a.bound) == 1 and a.args[1] is TRUE]
-    for first, second in list(combinations(found, 2))[:MAX_PAIRS]:
-        if first.bound[0].value[1] != second.bound[0].value[1]:
-            continue
-        mapping, letters = general(search, mul(first, second))
-        i, j = (search.letter(first.bound[0].value[1]) for _ in range(2))
-        sides = [_weighed_square(substitute(a, mapping), k) for a in (first, second) for k in (i, j)]
-        if None in sides:
-            continue
-        (w, u), (again, _), (other, _), (_, v) = (s for s in sides if s is not None)
-        (_, u_j), (_, v_i) = (s for s in (sides[1], sides[2]) if s is not None)
-        if nf.canonical(w) is nf.canonical(other) and not sign(nf, w) & NEG:
-            part = Part(mul(w, again, power(sub(mul(u, v), mul(u_j, v_i)), TWO)), (), (i, j))
-            yield combination(over("sum", part.multiplier, i, j), (part,), letters)
-
-
-def _weighed_square(total: Term, place: Term) -> tuple[Term, Term] | None:
-    """The weight and the root of the addend w*u**2 of a sum, at a place."""
-    body = substitute(total.args[0], {total.bound[0]: place})
-    factors = body.args if body.op == "mul" else (body,)
-    roots = [a.args[0] for a in factors if a.op == "pow" and a.args[1] is TWO]
-    rest = [a for a in factors if not (a.op == "pow" and a.args[1] is TWO)]
-    return (mul(ONE, *rest) if rest else ONE, roots[0]) if len(roots) == 1 else None
-
-
-def _squares(search: Search, t: Term) -> Iterator[Line]:
-    """The square of the largest absolute value is at least that of each, whose normal form knows no absolute value."""
-    mapping, letters = general(search, t)
-    whole = substitute(t, mapping)
-    places = {k: search.letter(k.value[1]) for k in t.bound}
-    value = substitute(whole.args[0], places)
-    line = extremum(whole, value, letters, tuple(places.values()))
-    number = search.add(line)
-    if number is not None:
-        condition = cmp(">=", power(whole, TWO), power(value, TWO))
-        cites = (Cite(number, at(line.letters)), None, None)
-        yield Line(condition, "power_increasing", (whole, value, TWO), (), cites, line.letters)
 
 
 def _least(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
@@ -347,7 +172,7 @@ def _switched(search: Search, here: Normal, u: Term) -> Iterator[Line]:
         yield combination(value, (Part(value),), letters)
         if len(letters) == 1:
             k = search.letter(letters[0].value[1])
-            yield from _entries(search, here, over("sum", substitute(value, {letters[0]: k}), k))
+            yield from entries(search, here, over("sum", substitute(value, {letters[0]: k}), k))
         poly = here.poly(v)
         falls = {m: c for m, c in poly.items() if not here.mono_sign(m, c) & POS}
         rises = {m: c for m, c in poly.items() if m not in falls}
@@ -366,7 +191,7 @@ def _capped(search: Search, top: Term, u: Term, letters: tuple[Term, ...]) -> It
     yield Line(cmp(">=", gap, NOUGHT), "case_distinction", (test,), (), tuple(cites), letters)
 
 
-def _bounded(name: str, u: Term, letters: tuple[Term, ...]) -> Iterator[Line]:
+def bounded(name: str, u: Term, letters: tuple[Term, ...]) -> Iterator[Line]:
     """Sine, cosine, error function and arc tangent between their bounds."""
     value = fn(name, u)
     if name == "cos":

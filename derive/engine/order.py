@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from derive.engine import bounds, lettering, strategies
+from derive.engine import bounds, claimed, lettering, strategies
 from derive.engine.fold import written
 from derive.engine.pieces import Known, Piece
 from derive.engine.sample import Sampler
@@ -314,7 +314,7 @@ class Search:
                 self.cleared(k)
                 self.loosened(k)
                 self.squared(k)
-            bounds.from_claim(self)
+            claimed.from_claim(self)
 
     def cleared(self, known: Known) -> None:
         """What is known, without its positive denominators."""

@@ -1,0 +1,145 @@
+"""Elementary inequalities read off a claim as it is written, before sums are multiplied out and names are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from derive.engine.bounds import at, bounded, combination, entries, extremum, general, row
+from derive.engine.curves import touching
+from derive.kernel import moments
+from derive.kernel.normal import Normal
+from derive.kernel.order import STEEPEST
+from derive.kernel.poly import key
+from derive.kernel.proof import Cite, Line, Part, Rejected
+from derive.kernel.signs import NEG, sign
+from derive.term import (
+    ONE,
+    TRUE,
+    TWO,
+    Term,
+    add,
+    cmp,
+    make,
+    mul,
+    over,
+    power,
+    sub,
+    substitute,
+    subterms,
+    transform,
+)
+from derive.term import ZERO as NOUGHT
+
+if TYPE_CHECKING:
+    from derive.engine.order import Search
+
+MAX_PAIRS = 3  # of sums of squares whose product is compared
+
+
+def from_claim(search: Search) -> None:
+    """Lines for the functions and sums of the claim as it is written, names and replacements worked out."""
+    nf = search.nf
+
+    def worked_out(t: Term) -> Term | None:
+        try:
+            return nf.opened(t) if t.op == "def" else nf.term(nf.poly(t)) if t.op == "at" else None
+        except Rejected:
+            return None
+
+    claim = transform(search.ground.claim, worked_out)
+    parts = sorted(subterms(claim), key=key)
+    with suppress(Rejected):
+        for line in _products_of_sums(search, nf, [t.args[0] for t in parts if t.op == "fn" and t.value == "sqrt"]):
+            search.suggest(line)
+    for t in parts:
+        try:
+            if t.op == "sum" and not sign(nf, t.args[0]) & NEG and t.args[1] is TRUE:
+                for line in entries(search, nf, t):
+                    search.suggest(line)
+            elif t.op == "max" and t.args[0].op == "fn" and t.args[0].value == "abs" and t.args[1] is TRUE:
+                for line in _squares(search, t):
+                    search.suggest(line)
+            elif t.op == "E" and moments.random_names(nf, t.args[0]):  # E(f)**2 is at most E(f**2)
+                mapping, letters = general(search, t)
+                spread = make("Var", (substitute(t.args[0], mapping),))
+                search.suggest(Line(cmp(">=", spread, NOUGHT), "combination", (), (Part(spread),), (), letters))
+            elif t.op == "fn":
+                mapping, letters = general(search, t)
+                if t.value in STEEPEST:
+                    search.slopes[t.value, substitute(t.args[0], mapping), letters] = None
+                for name, u in touching(nf, t):
+                    search.curves[name, substitute(u, mapping), letters] = None
+                if t.value in ("sin", "cos"):  # in normal form the angle is taken apart
+                    for line in bounded(t.value, substitute(t.args[0], mapping), letters):
+                        search.suggest(line)
+            elif t.op == "mul":
+                for line in (*_means(search, nf, t), *_products_of_sums(search, nf, [_under_root(a) for a in t.args])):
+                    search.suggest(line)
+        except Rejected:
+            continue
+
+
+def _means(search: Search, nf: Normal, t: Term) -> Iterator[Line]:
+    """The arithmetic mean above the geometric one, u**p * v**(1 - p)."""
+    factors = [a for a in t.args if a.op == "pow"]
+    for a, b in combinations(factors, 2):
+        if nf.canonical(add(a.args[1], b.args[1])) is ONE:
+            mapping, letters = general(search, t)
+            (u, p), v = (substitute(x, mapping) for x in a.args), substitute(b.args[0], mapping)
+            rest = sub(ONE, p)
+            yield row(
+                "weighted_means",
+                False,
+                add(mul(p, u), mul(rest, v)),
+                mul(power(u, p), power(v, rest)),
+                (u, v, p),
+                letters,
+            )
+
+
+def _under_root(term: Term) -> Term:
+    return term.args[0] if term.op == "fn" and term.value == "sqrt" else term
+
+
+def _products_of_sums(search: Search, nf: Normal, terms: Iterable[Term]) -> Iterator[Line]:
+    """Lagrange's identity for sums of squares as written: sum(w[i]*w[j]*(u[i]*v[j] - u[j]*v[i])**2) is not negative."""
+    found = [a for a in terms if a.op == "sum" and len(a.bound) == 1 and a.args[1] is TRUE]
+    for first, second in list(combinations(found, 2))[:MAX_PAIRS]:
+        if first.bound[0].value[1] != second.bound[0].value[1]:
+            continue
+        mapping, letters = general(search, mul(first, second))
+        i, j = (search.letter(first.bound[0].value[1]) for _ in range(2))
+        sides = [_weighed_square(substitute(a, mapping), k) for a in (first, second) for k in (i, j)]
+        if None in sides:
+            continue
+        (w, u), (again, _), (other, _), (_, v) = (s for s in sides if s is not None)
+        (_, u_j), (_, v_i) = (s for s in (sides[1], sides[2]) if s is not None)
+        if nf.canonical(w) is nf.canonical(other) and not sign(nf, w) & NEG:
+            part = Part(mul(w, again, power(sub(mul(u, v), mul(u_j, v_i)), TWO)), (), (i, j))
+            yield combination(over("sum", part.multiplier, i, j), (part,), letters)
+
+
+def _weighed_square(total: Term, place: Term) -> tuple[Term, Term] | None:
+    """The weight and the root of the addend w*u**2 of a sum, at a place."""
+    body = substitute(total.args[0], {total.bound[0]: place})
+    factors = body.args if body.op == "mul" else (body,)
+    roots = [a.args[0] for a in factors if a.op == "pow" and a.args[1] is TWO]
+    rest = [a for a in factors if not (a.op == "pow" and a.args[1] is TWO)]
+    return (mul(ONE, *rest) if rest else ONE, roots[0]) if len(roots) == 1 else None
+
+
+def _squares(search: Search, t: Term) -> Iterator[Line]:
+    """The square of the largest absolute value is at least that of each, whose normal form knows no absolute value."""
+    mapping, letters = general(search, t)
+    whole = substitute(t, mapping)
+    places = {k: search.letter(k.value[1]) for k in t.bound}
+    value = substitute(whole.args[0], places)
+    line = extremum(whole, value, letters, tuple(places.values()))
+    number = search.add(line)
+    if number is not None:
+        condition = cmp(">=", power(whole, TWO), power(value, TWO))
+        cites = (Cite(number, at(line.letters)), None, None)
+        yield Line(condition, "power_increasing", (whole, value, TWO), (), cites, line.letters)
