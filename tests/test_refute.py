@@ -652,3 +652,20 @@ def test_counterexample_letters_are_those_of_the_claim():
     found = refute(condition, context, 5.0)
     assert condition.letters == {index("i", "n"), index("j", "n")}
     assert found["indices"]["i"] != found["indices"]["j"]
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "reason"),
+    [
+        ("assume(x > 1)\n    assume(x < 0)", "x == 5", "vacuous"),
+        ("assume(n == 2)\n    assume(n == 3)", "x == x", "vacuous"),
+        ("assume(n**2 == 2)", "x == x + 1", "vacuous"),
+        ("assume(exp(x) == -1)", "x == 2", "vacuous"),
+        ("assume(x > 1)", "log(-exp(x)) == 1", "may be empty"),
+        ("y0 = x", "log(-exp(y0)) == log(-exp(y0))", "may be empty"),
+    ],
+)
+def test_a_theorem_about_nothing_is_told_from_a_left_side_that_has_no_value(given, text, reason):
+    found = check_theory(loads(f"{HEAD}\n\ndef claim():\n    {given}\n    assert {text}\n")).theorems[0].claims[-1]
+    assert found.verdict == "undecided"
+    assert reason in found.reason
