@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from derive.language import LanguageError
 from derive.language import load as _load
 from derive.language import loads as _loads
+from derive.language.places import subterm
 from derive.language.printer import need_text, to_text
 from derive.language.theory import Theorem as Statement
 from derive.language.theory import Theory as Text
-from derive.term import Term, subterm
+from derive.term import Term
 
 if TYPE_CHECKING:
     import sympy

@@ -414,23 +414,6 @@ def alike(left: Term, right: Term) -> bool:
     return left is right or (left.letters == right.letters and left.size == right.size and alpha(left) == alpha(right))
 
 
-def subterm(term: Term, path: Iterable[int]) -> Term:
-    """The subterm at the path of argument numbers. Raises IndexError where there is none."""
-    for step in path:
-        if not 0 <= step < len(term.args):
-            raise IndexError(step)
-        term = term.args[step]
-    return term
-
-
-def put(term: Term, path: tuple[int, ...], new: Term) -> Term:
-    """The term with the subterm at the path replaced, bound letters left as they are: it stands in their scope."""
-    if not path:
-        return new
-    here = path[0]
-    return rebuild(term, [*term.args[:here], put(term.args[here], path[1:], new), *term.args[here + 1 :]])
-
-
 def transform(term: Term, rule: Callable[[Term], Term | None]) -> Term:
     """The term rewritten from the inside out: `rule` gives a replacement or None. Binders are not renamed."""
     memo: dict[Term, Term] = {}

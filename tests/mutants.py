@@ -27,6 +27,7 @@ from derive.kernel.proof import Line, Proof, Rejected, Step, Use
 from derive.kernel.rules import RULES
 from derive.language import load
 from derive.language.loader import catalogue
+from derive.language.places import put, subterm
 from derive.term import (
     CONDITIONS,
     NEGATED,
@@ -41,9 +42,7 @@ from derive.term import (
     negation,
     num,
     over,
-    put,
     rebuild,
-    subterm,
     subterms,
 )
 

@@ -17,19 +17,8 @@ from derive.kernel.context import Context
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Line, Proof, Rejected
 from derive.language import condition, expression, loads
-from derive.term import (
-    Term,
-    cmp,
-    index,
-    make,
-    neg,
-    num,
-    put,
-    substitute,
-    subterm,
-    subterms,
-    var,
-)
+from derive.language.places import put, subterm
+from derive.term import Term, cmp, index, make, neg, num, substitute, subterms, var
 
 VALUES = "-3 -2 -3/2 -1 -1/2 -1/3 0 0 1/4 1/3 1/2 2/3 1 1 3/2 2 5/2 3 5".split()
 

@@ -24,6 +24,7 @@ from derive.kernel import order
 from derive.kernel.check import PROCEDURES
 from derive.kernel.context import Context, Declaration, Law
 from derive.kernel.rules import PROBABILITY, RULES, Rule, instantiate, match
+from derive.language.places import put
 from derive.language.printer import to_text
 from derive.term import (
     ONE,
@@ -44,7 +45,6 @@ from derive.term import (
     num,
     over,
     power,
-    put,
     size,
     sub,
     subterms,

@@ -23,6 +23,7 @@ from derive.evidence.refute import refute
 from derive.kernel.context import Context
 from derive.language import loads
 from derive.language.errors import LanguageError
+from derive.language.places import put, subterm
 from derive.language.printer import to_text
 from derive.term import (
     CONDITIONS,
@@ -46,11 +47,9 @@ from derive.term import (
     num,
     over,
     power,
-    put,
     size,
     sub,
     substitute,
-    subterm,
     var,
     where,
 )

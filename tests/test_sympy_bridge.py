@@ -11,6 +11,7 @@ import sympy
 
 from derive.kernel.context import Context
 from derive.language import catalogue, expression, load, loads
+from derive.language.places import put, subterm
 from derive.language.theory import Theory
 from derive.sympy_bridge import (
     Path,
@@ -24,7 +25,7 @@ from derive.sympy_bridge import (
 )
 from derive.sympy_bridge.cancel import Vanishing, is_zero
 from derive.sympy_bridge.feasible import infeasible
-from derive.term import Term, defined, index, mul, neg, num, put, sub, subterm
+from derive.term import Term, defined, index, mul, neg, num, sub
 
 SOFTMAX, CROSS_ENTROPY, DOT_PRODUCT = load("softmax"), load("cross_entropy"), load("dot_product")
 LETTER_I, LETTER_J = index("i", "n"), index("j", "n")

@@ -6,6 +6,7 @@ import pickle
 
 import pytest
 
+from derive.language.places import put, subterm
 from derive.term import (
     ONE,
     TRUE,
@@ -25,11 +26,9 @@ from derive.term import (
     negation,
     num,
     over,
-    put,
     rename_bound,
     replace_variable,
     substitute,
-    subterm,
     var,
 )
 

@@ -11,6 +11,7 @@ from derive.kernel.context import Context, Definition
 from derive.kernel.derivative import differentiate
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Rejected
+from derive.language.places import transform
 from derive.language.printer import to_text
 from derive.term import (
     FALSE,
@@ -27,7 +28,6 @@ from derive.term import (
     replace_variable,
     substitute,
     subterms,
-    transform,
 )
 
 RELATIONS = {

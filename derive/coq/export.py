@@ -25,8 +25,9 @@ from derive.kernel.check import pure_index
 from derive.kernel.context import Context, Declaration
 from derive.kernel.proof import Proof, Step
 from derive.language import loads
+from derive.language.places import transform
 from derive.language.theory import Claim, Theorem, Theory
-from derive.term import TRUE, Term, alike, num, power, subterms, transform, var
+from derive.term import TRUE, Term, alike, num, power, subterms, var
 
 HEAD = """(* {title}: generated from the certificate of the theory {theory} (SHA-256 of its text {sha}).
    Each claim stands as written in the theory's text, above its theorem; see docs/coq.md. *)

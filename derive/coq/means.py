@@ -13,24 +13,8 @@ from derive.coq.poly import Mono, mono_term, poly_of, reduced, whole
 from derive.coq.sums import Bound, Proof
 from derive.kernel.moments import raw_moment
 from derive.kernel.normal import Normal
-from derive.term import (
-    ONE,
-    TRUE,
-    TWO,
-    ZERO,
-    Term,
-    add,
-    fresh,
-    index,
-    make,
-    mul,
-    neg,
-    num,
-    power,
-    substitute,
-    subterms,
-    transform,
-)
+from derive.language.places import transform
+from derive.term import ONE, TRUE, TWO, ZERO, Term, add, fresh, index, make, mul, neg, num, power, substitute, subterms
 
 SAMPLE = Bound("forall om : Omega, ", "om", "intros om")
 

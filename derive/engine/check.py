@@ -17,8 +17,9 @@ from derive.kernel.context import Context, Lemma
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Proof, Rejected
 from derive.language.declarations import law_condition
+from derive.language.places import transform
 from derive.language.theory import Claim, Theorem, Theory
-from derive.term import TRUE, Term, subterms, transform
+from derive.term import TRUE, Term, subterms
 from derive.term import ZERO as NOUGHT
 
 RECURSION = 20_000  # Python frames; pure Python calls use no C stack

@@ -16,6 +16,7 @@ from derive.kernel.derivative import differentiate
 from derive.kernel.normal import Normal
 from derive.kernel.poly import Mono, Poly, add_to, key
 from derive.kernel.proof import Rejected
+from derive.language.places import transform
 from derive.term import (
     MINUS_ONE,
     ONE,
@@ -34,7 +35,6 @@ from derive.term import (
     sub,
     substitute,
     subterms,
-    transform,
     where,
 )
 from derive.term import ZERO as NOUGHT

@@ -13,7 +13,8 @@ from derive.kernel.check import Ground
 from derive.kernel.normal import Normal
 from derive.kernel.poly import Poly, key, scaled, small
 from derive.kernel.proof import Proof, Rejected, Step
-from derive.term import TWO, Term, mul, num, power, put
+from derive.language.places import put
+from derive.term import TWO, Term, mul, num, power
 
 MAX_ROOT = 6  # terms of a sum that is recognised by its square
 

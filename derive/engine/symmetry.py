@@ -12,7 +12,8 @@ from derive.kernel.check import Ground
 from derive.kernel.normal import Normal
 from derive.kernel.poly import key
 from derive.kernel.proof import Proof, Rejected, Step, Use
-from derive.term import NONLOCAL, Term, index, make, over, put, size, substitute, subterms, transform, var
+from derive.language.places import put, transform
+from derive.term import NONLOCAL, Term, index, make, over, size, substitute, subterms, var
 
 MAX_DEPTH = 3  # symmetries in a row
 MAX_TRIED = 60

@@ -18,6 +18,7 @@ from derive.kernel.normal import Normal
 from derive.kernel.poly import Mono, Poly, add_to, joined, key, mono_key, scaled, small
 from derive.kernel.proof import Line, Rejected, Use
 from derive.kernel.sums import unused
+from derive.language.places import put, transform
 from derive.term import (
     MINUS_ONE,
     ONE,
@@ -32,12 +33,10 @@ from derive.term import (
     neg,
     num,
     power,
-    put,
     size,
     sub,
     substitute,
     subterms,
-    transform,
 )
 from derive.term import ZERO as NOUGHT
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from derive.codegen.prepare import reachable
 from derive.guard.target import Target
 from derive.kernel.context import Context
+from derive.language.places import put
 from derive.language.printer import to_text
 from derive.term import (
     ONE,
@@ -27,7 +28,6 @@ from derive.term import (
     mul,
     neg,
     num,
-    put,
     rebuild,
     size,
     sub,

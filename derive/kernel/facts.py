@@ -15,7 +15,8 @@ from derive.kernel import moments, powers
 from derive.kernel.poly import PIECEWISE, UNIT, Poly, add_to, constant, key, leading, scaled, threshold
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, KIND, NEG, POS, ZERO, Fact, add_signs, mul_signs, nonempty, sign, sign_of
-from derive.term import TRUE, Term, both, index, num, over, size, substitute, subterms, transform, where
+from derive.language.places import transform
+from derive.term import TRUE, Term, both, index, num, over, size, substitute, subterms, where
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal

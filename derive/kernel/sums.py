@@ -1,8 +1,8 @@
 """Sums, products and extrema over axes, in normal form.
 
 A sum atom holds one connected component: factors that share bound letters. Its letters are named after its height, so
-that substitution never captures and inner binders are never renumbered. Which of several letters comes first is found
-by colouring; a bad choice misses an equality and cannot make one.
+that substitution never captures and inner binders are never renumbered. Which of several letters comes first is told
+by their places; a bad choice misses an equality and cannot make one.
 """
 
 from __future__ import annotations
@@ -198,50 +198,39 @@ def _mean_of_a_sum(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly | N
 def _labelling(nf: Normal, letters: frozenset[Term], mono: Mono) -> tuple[tuple[Term, ...], tuple[Term, Term] | None]:
     """The letters in an order that does not depend on their names, and two between which their names decided.
 
-    Letters are told apart by colour refinement; of those that share a colour one is put first, and the rest refined.
+    One letter is put after the other: one that stands beside those put before, told apart by its places in the factors.
     """
-    start = sorted(letters, key=lambda k: k.value[0])
-    if len(start) == 1:
-        return tuple(start), None
     # Where sums over an order stand inside, the left letter of [i < j] comes first, so that renaming does not turn it
     # round: turned, it would bring back the inner sums without end. Elsewhere the other factors decide.
     orders = [a.args[0].args for a, _ in mono if a.op == "where" and a.args[0].value == "<"]
     if not any(t.op == "where" for a, _ in mono if a.op != "where" for t in subterms(a)):
         orders = []
-    place = {k: sum(b is k for _, b in orders) - sum(a is k for a, _ in orders) for k in start}
-    colours = {k: f"{place[k] + 500:03d}{k.value[1]}" for k in start}
-    twins = None
-    for _ in start:
-        for _ in range(3):
-            colours = _refined(nf, letters, mono, colours)
-        shared = [k for k in start if list(colours.values()).count(colours[k]) > 1]
-        if not shared:
-            break
-        first, second, *_ = (k for k in shared if colours[k] == min(colours[s] for s in shared))
-        twins = (first, second)
-        colours = {k: c + "~" if c == colours[first] and k is not first else c for k, c in colours.items()}
-    return tuple(sorted(start, key=colours.__getitem__)), twins
+    order: list[Term] = []
+    left, twins = sorted(letters, key=lambda k: k.value[0]), None
+
+    def shape(k: Term) -> tuple[int, int, list[str]]:
+        place = sum(b is k for _, b in orders) - sum(a is k for a, _ in orders)
+        beside = sum(k in a.letters and not a.letters.isdisjoint(order) for a, _ in mono)
+        named = {**dict.fromkeys(letters, "."), **{j: str(p) for p, j in enumerate(order)}, k: "*"}
+        return place, -beside, sorted(f"{k.value[1]}{_shaped(a, named)}^{e}" for a, e in mono)
+
+    while len(left) > 1:
+        shapes = {k: shape(k) for k in left}
+        first, second, *_ = sorted(left, key=lambda k: shapes[k])
+        if twins is None and shapes[first] == shapes[second]:
+            twins = (first, second)
+        order.append(first)
+        left.remove(first)
+    return (*order, *left), twins
 
 
-def _refined(nf: Normal, letters: frozenset[Term], mono: Mono, colours: dict[Term, str]) -> dict[Term, str]:
-    """Finer colours: by the places that a letter has among those of the others."""
-    marks: dict[Term, list[str]] = {k: [] for k in colours}
-    for a, e in mono:
-        text = f"{_coloured(nf, a, colours, None)}^{e}"
-        for k in letters & a.letters:
-            marks[k].append(text + _coloured(nf, a, colours, k))
-    raw = {k: c + "".join(sorted(marks[k])) for k, c in colours.items()}
-    ranks = {text: f"{p:03d}" for p, text in enumerate(sorted(set(raw.values())))}
-    return {k: ranks[text] for k, text in raw.items()}
-
-
-def _coloured(nf: Normal, term: Term, colours: dict[Term, str], marked: Term | None) -> str:
-    """The term's shape with letters replaced by colours and one letter marked; order of commuting parts ignored."""
+def _shaped(term: Term, named: dict[Term, str]) -> str:
+    """The term with these names for its letters, the order of commuting parts ignored."""
     if term.op == "index":
-        return "*" if term is marked else colours.get(term, term.value[0])
-    if term.letters.isdisjoint(colours):
+        return named.get(term, term.value[0])
+    if term.letters.isdisjoint(named):
         return key(term)[1]
-    parts = [_coloured(nf, a, colours, marked) for a in term.args]
+    parts = [_shaped(a, named) for a in term.args]
     if term.op in ("add", "mul", "delta"):
         parts.sort()
     return f"{term.op}{term.value}({','.join(parts)})"

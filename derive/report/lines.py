@@ -11,6 +11,7 @@ from itertools import chain
 from derive.kernel.check import Ground
 from derive.kernel.context import Context
 from derive.kernel.proof import Cite, Line, Part, Proof, Rejected, Use
+from derive.language.places import transform
 from derive.report import words
 from derive.report.printer import positive_part
 from derive.term import (
@@ -32,7 +33,6 @@ from derive.term import (
     rebuild,
     substitute,
     subterms,
-    transform,
 )
 from derive.term import ZERO as NOUGHT
 

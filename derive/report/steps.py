@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from derive.kernel.context import Context
 from derive.kernel.proof import Condition, Step
+from derive.language.places import subterm
 from derive.report import words
 from derive.report.conditions import telling
 from derive.report.lines import told_use
-from derive.term import Term, subterm
+from derive.term import Term
 
 SPOKEN = {"telescoping", "symmetry"}  # uses of which the rule's own name says enough
 FEWEST = 3  # lines on a part that is worked out by itself, at least

@@ -1,0 +1,24 @@
+"""Places in a term, as paths of argument numbers: what stands there, and something else in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from derive.term import Term, rebuild
+
+
+def subterm(term: Term, path: Iterable[int]) -> Term:
+    """The subterm at the path of argument numbers. Raises IndexError where there is none."""
+    for step in path:
+        if not 0 <= step < len(term.args):
+            raise IndexError(step)
+        term = term.args[step]
+    return term
+
+
+def put(term: Term, path: tuple[int, ...], new: Term) -> Term:
+    """The term with the subterm at the path replaced, bound letters left as they are: it stands in their scope."""
+    if not path:
+        return new
+    here = path[0]
+    return rebuild(term, [*term.args[:here], put(term.args[here], path[1:], new), *term.args[here + 1 :]])
