@@ -166,46 +166,12 @@ def order(nf: Normal, i: Term, j: Term) -> Poly:
     i, j = nf.subscript(i), nf.subscript(j)
     if i is j:
         return {}
-    if i.op == "num" and j.op == "num":
-        return {UNIT: 1} if i.value < j.value else {}
-    known = known_orders(nf)
-    if known and not consistent([*known, (i, j, True)]):
-        return {}
-    if known and not consistent([*known, (j, i, False)]):
-        return {UNIT: 1}
+    signs = sign(nf, j - i)
+    if signs == POS or not signs & POS:
+        return {UNIT: 1} if signs == POS else {}
     if letter_key(i) < letter_key(j):
         return nf.atom(where(cmp("<", i, j), 1, 0))
     return add_to(complement(order(nf, j, i)), nf.delta(i, j), -1)
-
-
-Order = tuple[Term, Term, bool]  # i < j, or i <= j where the third is False
-
-
-def known_orders(nf: Normal) -> list[Order]:
-    """What the guards say of the order of indices."""
-    found: list[Order] = []
-    for g in nf.guards:
-        if g.op == "cmp" and g.value != "!=" and nf.index_like(*g.args):
-            left, right = g.args if g.value in ("<", "<=", "==") else g.args[::-1]
-            found.append((left, right, g.value in ("<", ">")))
-            if g.value == "==":
-                found.append((right, left, False))
-    return found
-
-
-def consistent(orders: list[Order]) -> bool:
-    """Whether indices can stand in these orders: no circle with a strict part."""
-    longest: dict[tuple[Term, Term], bool] = {}
-    for i, j, strict in orders:
-        longest[i, j] = longest.get((i, j), False) or strict
-    nodes = {t for pair in longest for t in pair}
-    for k in nodes:
-        for i in nodes:
-            for j in nodes:
-                if (i, k) in longest and (k, j) in longest:
-                    strict = longest[i, k] or longest[k, j]
-                    longest[i, j] = longest.get((i, j), False) or strict
-    return not any(longest.get((i, i), False) for i in nodes)
 
 
 def unless(nf: Normal, u: Poly) -> tuple[Poly, int]:

@@ -112,7 +112,7 @@ class Ground:
         source = f"hypothesis {number + 1}"
         if pure_index(part, self.context) and not guards:
             self.guards.append(part)
-            if part.op == "cmp" and part.value not in ("==", "!="):
+            if part.op == "cmp" and part.value != "!=":
                 self.facts.append(Fact(difference(part), RELATION[part.value], frozenset(), (), "the case at hand"))
         elif number >= len(self.context.hypotheses):
             pass  # a filter of the claim itself speaks of its own letter; only what it says of indices is used

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import reduce
 from itertools import product as cartesian
 from math import prod
 from typing import TYPE_CHECKING
@@ -25,11 +26,8 @@ POLYNOMIAL = frozenset({"num", "size", "const", "index", "add", "mul", "neg"})  
 
 
 def install(self: Normal) -> None:
-    """Bring the facts to normal form, the sizes' bounds first since they change the form of the rest."""
-    for fact in self.raw_facts:
-        bound_size(self, fact)
-    for fact in self.raw_facts:
-        exclude_one(self, fact)
+    """Bring the facts to normal form."""
+    self.raw_facts += tuple(more for fact in self.raw_facts for more in exclude_one(self, fact))
     # Two rounds: the first facts may change the normal form of the later ones, and theirs of the first.
     for _ in range(2):
         self.forget()
@@ -38,8 +36,9 @@ def install(self: Normal) -> None:
     self.forget()
 
 
-def open_facts(self: Normal) -> tuple[Fact, ...]:
-    """The facts that hold around the point as well: strict ones about polynomials of real variables."""
+def open_facts(self: Normal, steady: bool) -> tuple[Fact, ...]:
+    """The facts about sizes and letters, which do not move; unless `steady` also those that hold around the point:
+    strict ones about polynomials of real variables."""
     kinds = {d.name: d.kind for d in self.context.declarations.values()}
 
     def polynomial(t: Term) -> bool:
@@ -47,38 +46,27 @@ def open_facts(self: Normal) -> tuple[Fact, ...]:
             return t.args[1].op == "num" and t.args[1].value.denominator == 1 and t.args[1].value > 0
         return t.op in POLYNOMIAL or (t.op == "var" and kinds.get(t.value) in ("real", "positive", "nonnegative"))
 
-    strict = [f for f in self.raw_facts if not f.signs & ZERO and not f.guards]
-    return tuple(f for f in strict if all(map(polynomial, subterms(self.opened(f.term)))))
+    def kept(f: Fact) -> bool:
+        strict = not steady and not f.signs & ZERO
+        return not f.guards and (not f.term.names or (strict and all(map(polynomial, subterms(self.opened(f.term))))))
+
+    return tuple(filter(kept, self.raw_facts))
 
 
-def bound_size(self: Normal, fact: Fact) -> None:
-    """Take a lower bound of a size from a fact such as n - 2 >= 0."""
-    poly = self.poly(fact.term) if fact.term.names == frozenset() else {}
-    sizes = [a for m in poly for a, _ in m if a.op == "size"]
-    if len(sizes) == 1 and len(poly) <= 2 and fact.signs in (POS, POS | ZERO) and not fact.guards:
-        c, low = poly.get(frozenset({(sizes[0], 1)}), 0), -poly.get(UNIT, 0)
-        if c > 0:
-            bound = -(-low // c) if fact.signs & ZERO else low // c + 1
-            self.lows[sizes[0]] = max(self.lows.get(sizes[0], 1), int(bound))
-            self.memo.clear()
-            self.signs.clear()
-
-
-def exclude_one(self: Normal, fact: Fact) -> None:
-    """Raise a size above 1 where the fact cannot hold for a single index: a sum over i != j that is 1 is not empty."""
+def exclude_one(self: Normal, fact: Fact) -> Iterator[Fact]:
+    """That a size is above 1 where the fact cannot hold for one index: a sum over i != j that is 1 is not empty."""
     term = self.opened(fact.term)
     axes = {k.value[1] for t in subterms(term) if t.bound and t.args[1] is not TRUE for k in t.bound}
     for axis in sorted(axes) if not fact.guards else ():
-        if self.least(size(axis)) == 1:
+        more = size(axis) - 1
+        if sign(self, more) != POS:
             try:
                 alone = _alone(term, axis)
                 signs = sign(self, alone) & sign(self, self.canonical(alone))
             except Rejected:
                 continue
             if not signs & fact.signs:
-                self.lows[size(axis)] = 2
-                self.memo.clear()
-                self.signs.clear()
+                yield Fact(more, POS, frozenset(), (), fact.source)
 
 
 def _alone(term: Term, axis: str) -> Term:
@@ -181,10 +169,6 @@ def note(self: Normal, fact: Fact) -> None:
     self.signs.clear()
 
 
-def least(self: Normal, size: Term) -> int:
-    return self.lows.get(size, 1)
-
-
 def facts_about(self: Normal, term: Term, strict: bool = False) -> int:
     """The signs that the facts leave to the term; if they contradict each other, none (`strict`) or any."""
     result = ANY
@@ -197,23 +181,24 @@ def facts_about(self: Normal, term: Term, strict: bool = False) -> int:
     return result if strict else result or ANY
 
 
-def beyond_known(self: Normal, poly: Poly) -> int:
-    """The signs of c f + rest, f known by a comparison or the ends of a size or a law, by those of both."""
-    sizes = {a for m in poly for a, e in m if a.op == "size" and e == 1}
+def beyond_known(self: Normal, poly: Poly, orders: list[tuple[Poly, int]] | None = None) -> int:
+    """The signs of c f + rest, f known by a comparison or the ends of a size or a law, by those of both.
+
+    The rest of what holds indices alone is judged by further comparisons: i < j and j < k give i < k.
+    """
     result = ANY
-    ends = (*(low_size(self, a) for a in sizes), *moments.ends(self, poly))
-    for known, signs in (*self.orders, *((p, POS | ZERO) for p in ends)):
+    if orders is None:
+        sizes = (self.poly(a - 1) for m in poly for a, e in m if a.op == "size" and e == 1)
+        orders = self.orders + [(end, POS | ZERO) for end in (*sizes, *moments.ends(self, poly))]
+    for place, (known, signs) in enumerate(orders):
         for mono in [m for m in known if m and m in poly]:
             c = Fraction(poly[mono]) / known[mono]
-            found = mul_signs(signs, sign_of(c))
-            for m, d in add_to(dict(poly), known, -c).items():
-                found = add_signs(found, self.mono_sign(m, d))
-            result &= found
+            rest = add_to(dict(poly), known, -c)
+            found = reduce(add_signs, (self.mono_sign(m, d) for m, d in rest.items()), ZERO)
+            if found == ANY and all(self.index_like(*dict(m)) for m in rest):
+                found = beyond_known(self, rest, orders[:place] + orders[place + 1 :])
+            result &= add_signs(mul_signs(signs, sign_of(c)), found)
     return result
-
-
-def low_size(self: Normal, size: Term) -> Poly:
-    return {frozenset({(size, 1)}): 1, UNIT: -self.least(size)}
 
 
 def instance(self: Normal, fact: Fact, term: Term) -> dict[Term, Term] | None:

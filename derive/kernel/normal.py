@@ -64,7 +64,6 @@ class Normal:
         self.raw_facts = tuple(facts)
         self.facts: dict[str, list[Fact]] = {}
         self.orders: list[tuple[Poly, int]] = []  # unconditional comparisons with 0
-        self.lows: dict[Term, int] = {}
         self.unfolded: dict[Term, Term] = {}
         self.ties: dict[Term, Term] = {}
         self.above: Normal | None = None  # that of which this is a case
@@ -96,9 +95,10 @@ class Normal:
         if not new:
             return self
         if new not in self.inner:
-            dead = any(constant(self.condition(g)) == 0 for g in new)
-            made = None if dead else self.child(new)
-            self.inner[new] = made if made is not None and by_case.consistent(by_case.known_orders(made)) else None
+            made: Normal | None = self
+            for g in new:
+                made = None if made is None or constant(made.condition(g)) == 0 else made.child((g,))
+            self.inner[new] = made
         return self.inner[new]
 
     def child(self, guards: tuple[Term, ...]) -> Normal:
@@ -107,19 +107,19 @@ class Normal:
             Fact(difference(g), RELATION[g.value], frozenset(), (), "the case at hand")
             for g in guards
             if g.op == "cmp"
-            and (g.value not in ("==", "!=") or not self.index_like(*g.args))  # those are told by case
-            and (self.steady or g.value in ("<", ">", "!="))  # under a derivative only what holds around the point
+            and (g.value != "!=" or not self.index_like(*g.args))  # that is told by case
+            # Under a derivative only what holds around the point; indices do not move.
+            and (self.steady or g.value in ("<", ">", "!=") or self.index_like(*g.args))
         ]
         made = copy(self)
         made.above, made.guards = self, self.guards + guards
         made.guarded = self.guarded.union(*(g.letters for g in guards))
         made.raw_facts = self.raw_facts + tuple(facts)
         made.facts = {k: list(v) for k, v in self.facts.items()}
-        made.orders, made.lows, made.depth = list(self.orders), dict(self.lows), 0
+        made.orders, made.depth = list(self.orders), 0
         made.forget()
         made.tie(guards)
         for fact in facts:
-            known.bound_size(made, fact)
             made.record(fact)
         made.forget()
         return made
@@ -154,13 +154,12 @@ class Normal:
         return self.bare(self.loose | {name}, True)
 
     def bare(self, loose: frozenset[str], steady: bool) -> Normal:
-        """The normal form without facts, or with those that hold around the point; sizes do not move."""
+        """The normal form without facts, or with those that hold around the point."""
         if not self.raw_facts and not self.guards and (self.loose, self.steady) == (loose, steady):
             return self
         if (found := self.inner.get((loose, steady))) is None:
-            facts = () if steady else known.open_facts(self)
+            facts = known.open_facts(self, steady)
             found = Normal(self.context, facts=facts, steady=steady, loose=loose, tick=self.tick)
-            found.lows = {a: max(low, found.least(a)) for a, low in self.lows.items()}
             found.guarded = self.guarded  # facts that are kept speak of them
             found.forget()
             self.inner[loose, steady] = found
@@ -403,7 +402,6 @@ class Normal:
 
     install = known.install
     record = known.record
-    least = known.least
     facts_about = known.facts_about
     instance = known.instance
     holds = by_case.holds

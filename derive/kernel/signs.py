@@ -137,7 +137,7 @@ def nonempty(nf: Normal, letters: tuple[Term, ...], filter_: Term) -> bool:
     if any(a not in letters and not a.letters.isdisjoint(letters) for p in parts for a in p.args):
         return False  # `k != t[k]` may leave nothing
     if all(p.value == "!=" for p in parts):
-        return all(nf.least(size(k.value[1])) > sum(k in p.args for p in parts) for k in letters)
+        return all(sign(nf, size(k.value[1]) - sum(k in p.args for p in parts)) == POS for k in letters)
     others = {a for p in parts for a in p.args} - set(letters)
     places = [a for a in others if a.op == "index" and a.value[1] == letters[0].value[1]]
     return len(letters) == len(others) == len(places) == 1 and all(p.value in ("<=", ">=", "==") for p in parts)
