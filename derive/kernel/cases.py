@@ -208,34 +208,21 @@ def positive(nf: Normal, u: Poly) -> Poly:
     if not signs & NEG:  # u >= 0
         return complement(nf.zero(u))
     scale, content, rest = powers.parts(nf, u)
-    if content or rest == {UNIT: 1}:
-        return positive_product(nf, scale, content, rest)
+    for a, e in sorted(content, key=lambda p: key(p[0])):
+        if e == 1 and len(content) == len(rest) == 1:
+            break
+        if isinstance(e, int):  # a product is positive where both factors are, or the negatives of both
+            up, down = nf.positive(nf.poly(a)), nf.positive(scaled(nf.poly(a), -1))
+            up, down = (up, down) if e % 2 else (add_to(dict(up), down), {})
+        else:  # a real power: positive or 0
+            up, down = nf.atom(where(cmp(">", a**e, 0), 1, 0)), {}
+        others = scaled(nf.mul({content - {(a, e)}: 1}, rest), scale)
+        below = nf.mul(down, nf.positive(scaled(others, -1))) if down else {}
+        return add_to(dict(nf.mul(up, nf.positive(others))), below)
     lead = threshold(u)
     if lead < 0:
         return add_to(complement(nf.positive(scaled(u, -1))), nf.zero(u), -1)
     return nf.atom(where(cmp(">", nf.term(scaled(u, Fraction(1) / lead)), 0), 1, 0))
-
-
-def positive_product(nf: Normal, scale: int | Fraction, content: Mono, rest: Poly) -> Poly:
-    """[c a b … (rest) > 0] by the signs of the factors."""
-    factors = [(nf.poly(a) if a.op == "add" else nf.atom(a), a, e) for a, e in sorted(content, key=lambda p: key(p[0]))]
-    if rest != {UNIT: 1}:
-        factors.append((rest, nf.term(rest), 1))
-    plus: Poly = {UNIT: 1} if scale > 0 else {}  # the indicators that the product so far is positive, negative
-    minus: Poly = {UNIT: 1} if scale < 0 else {}
-    for base, a, e in factors:
-        if not isinstance(e, int):  # a real power: positive or 0
-            whole = a if e == 1 else a**e
-            up, down = nf.atom(where(cmp(">", whole, 0), 1, 0)), {}
-        elif len(factors) == 1 and e == 1:
-            up = nf.atom(where(cmp(">", a, 0), 1, 0))
-            down = add_to(complement(up), nf.zero(base), -1) if scale < 0 else {}
-        else:
-            up, down = nf.positive(base), nf.positive(scaled(base, -1))
-            if e % 2 == 0:
-                up, down = add_to(dict(up), down), {}
-        plus, minus = (add_to(nf.mul(plus, up), nf.mul(minus, down)), add_to(nf.mul(plus, down), nf.mul(minus, up)))
-    return plus
 
 
 def zero(nf: Normal, u: Poly) -> Poly:
@@ -257,16 +244,10 @@ def zero(nf: Normal, u: Poly) -> Poly:
         return same
     u = bare(nf, u)
     _, content, rest = powers.parts(nf, u)
-    factors = [(a, nf.poly(a) if a.op == "add" else None) for a, _ in sorted(content, key=lambda p: key(p[0]))]
-    if len(rest) > 1 and not factors:
-        u = scaled(u, Fraction(1) / threshold(u))
-        return nf.atom(where(cmp("==", nf.term(u), 0), 1, 0))
-    none: Poly = {UNIT: 1}  # the indicator that no factor is 0
-    for a, inside in [*factors, *([(nf.term(rest), rest)] if len(rest) > 1 else [])]:
-        if not nf.certain(a):
-            one = nf.zero(inside) if inside else nf.atom(where(cmp("==", a, 0), 1, 0))
-            none = nf.mul(none, complement(one))
-    return complement(none)
+    factors = [a for a, _ in sorted(content, key=lambda p: key(p[0]))] + [nf.term(rest)] * (len(rest) > 1)
+    if len(factors) == 1 and all(e == 1 for _, e in content):
+        return nf.atom(where(cmp("==", nf.term(scaled(u, Fraction(1) / threshold(u))), 0), 1, 0))
+    return complement(reduce(nf.mul, (complement(nf.zero(nf.poly(a))) for a in factors), {UNIT: 1}))
 
 
 def bare(nf: Normal, u: Poly) -> Poly:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import reduce
 from itertools import product as cartesian
-from math import prod
 from typing import TYPE_CHECKING
 
 from derive.kernel import moments, powers
@@ -112,51 +111,33 @@ def record(self: Normal, fact: Fact) -> None:
             if either != ANY:
                 without = tuple(h for h in fact.guards if h is not g)
                 self.record(Fact(fact.term, either, fact.letters, without, fact.source))
-    for other in told(self, fact):
+    for other in told(self, fact, poly):
         self.record(other)
-    content, rest = powers.content(self, poly)
-    forms: list[tuple[Poly, int]] = [(poly, fact.signs)]
-    if all(sign(self, a) == POS for a, _ in content):
-        forms.append((rest, fact.signs))
-    elif not fact.signs & ZERO:  # a product that is not 0 has no factor that is 0
-        forms.append((rest, NEG | POS))
-    for form, known in forms:
-        scales = {Fraction(1), 1 / Fraction(leading(form)), 1 / Fraction(threshold(form))}
-        for scale in sorted(scales | {-scale for scale in scales}):
-            seen = known if scale > 0 else mul_signs(known, NEG)
-            note(self, Fact(self.term(scaled(form, scale)), seen, fact.letters, fact.guards, fact.source))
-    if len(poly) == 1:
-        ((mono, c),) = poly.items()
-        for a, e in mono:
-            others = all(sign(self, b) == POS for b, _ in mono if b is not a)
-            if others and isinstance(e, int) and e % 2:  # an odd power has the sign of its base
-                note(self, Fact(a, mul_signs(fact.signs, sign_of(c)), fact.letters, fact.guards, fact.source))
-            elif not fact.signs & ZERO:  # 0 to a power that may be 0 is 1
-                note(self, Fact(a, NEG | POS, fact.letters, fact.guards, fact.source))
-    for side in powers.sides(poly) or () if not fact.signs & ZERO else ():
-        self.record(Fact(self.term(side), NEG | POS, fact.letters, fact.guards, fact.source))
-    if not fact.signs & ZERO and fact.term.op == "fn" and fact.term.value == "abs":
-        self.record(Fact(fact.term.args[0], NEG | POS, fact.letters, fact.guards, fact.source))
+    scales = {Fraction(1), 1 / Fraction(leading(poly)), 1 / Fraction(threshold(poly))}
+    for scale in sorted(scales | {-scale for scale in scales}):
+        seen = fact.signs if scale > 0 else mul_signs(fact.signs, NEG)
+        note(self, Fact(self.term(scaled(poly, scale)), seen, fact.letters, fact.guards, fact.source))
 
 
-def told(self: Normal, fact: Fact) -> Iterator[Fact]:
-    """What the fact says without a guard that something satisfies, and of the one factor whose sign is not known."""
+def told(self: Normal, fact: Fact, poly: Poly) -> Iterator[Fact]:
+    """What the fact says without a guard that something satisfies, and of the factors of a product."""
     about = frozenset().union(*(g.letters for g in fact.guards)) & fact.letters
     if about and about.isdisjoint(fact.term.letters) and nonempty(self, tuple(about), both(*fact.guards)):
         yield Fact(fact.term, fact.signs, fact.letters - about, (), fact.source)
-    if fact.term.op not in ("def", "mul", "div", "neg") or fact.signs & ZERO:
-        return
-    parts = powers.factors(self, fact.term, {UNIT: 1})
-    judged = [(base, e, source, sign(self, source)) for base, e, source in parts if constant(base) is None]
-    if len(judged) < 2:
-        return
-    numbers = [self.power(base, e) for base, e, _ in parts if constant(base) is not None]
-    side = prod(c if (c := constant(number)) is not None else 0 for number in numbers)
-    for p, (_, e, source, _) in enumerate(judged):
-        power, rest = constant(e), [signs for q, (_, _, _, signs) in enumerate(judged) if q != p]
-        if power and power.denominator == 1:  # 0 to the power 0 is 1
-            whole = power % 2 and side > 0 and all(signs == POS for signs in rest)
-            yield Fact(source, fact.signs if whole else NEG | POS, fact.letters, fact.guards, fact.source)
+    scale, content, rest = powers.parts(self, poly)
+    products = [(scale, [(e, a) for a, e in content] + [(1, self.term(rest))] * (len(rest) > 1))]
+    if fact.term.op in ("def", "mul", "div", "neg") and not fact.signs & ZERO:
+        written = powers.factors(self, fact.term, {UNIT: 1})
+        products.append((1, [(constant(e) or 0, source) for _, e, source in written] if len(written) > 1 else []))
+    if not fact.signs & ZERO and fact.term.op == "fn" and fact.term.value == "abs":
+        products.append((1, [(2, fact.term.args[0])]))
+    products.append((1, [(1, self.term(side)) for side in powers.sides(poly) or ()]))
+    for side, parts in products:
+        for p, (e, source) in enumerate(parts):
+            whole = e % 2 == 1 and all(sign(self, other) == POS for q, (_, other) in enumerate(parts) if q != p)
+            signs = mul_signs(fact.signs, sign_of(side)) if whole else NEG | POS if e and not fact.signs & ZERO else ANY
+            if signs != ANY and source is not fact.term and source.op != "num":  # 0 to a power that may be 0 is 1
+                yield Fact(source, signs, fact.letters, fact.guards, fact.source)
 
 
 def note(self: Normal, fact: Fact) -> None:
