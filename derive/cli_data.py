@@ -101,9 +101,9 @@ def claim_data(result: ClaimResult) -> dict[str, Any]:
         "reason": spoken_reason(result.reason, result.counterexample is not None),
         "domain": [need_text(need) for need in account.domain] if account else [],
         "hypotheses": _texts(result.hypotheses),
-        "lemmas": sorted(account.lemmas) if account else [],
+        "lemmas": sorted(result.lemmas),
         "steps": len(result.proof.steps) if result.proof else 0,
-        "rules": dict(sorted(account.rules.items())) if account else {},
+        "rules": dict(sorted(result.rules.items())),
         "counterexample": result.counterexample,
         "seconds": round(result.seconds, 6),
     }

@@ -95,11 +95,11 @@ def test_verdict_is_a_replay_of_the_kernel(name: str, checked: Checked) -> None:
         assert c.context is not None
         if c.proof is not None:
             again = check(c.proof, c.context)
-            assert (again.rules, again.hypotheses) == (c.account.rules, c.account.hypotheses)
             assert len(again.domain) == len(c.account.domain)
             assert all(map(alike, again.domain, c.account.domain))
         else:
-            assert decide(c.claim.condition, c.context).hypotheses == c.account.hypotheses
+            used = decide(c.claim.condition, c.context)
+            assert tuple(h for n, h in enumerate(c.context.hypotheses) if n in used) == c.hypotheses
 
 
 def test_quotient_rule_is_shown_before_it_is_simplified(checked: Checked) -> None:

@@ -291,9 +291,8 @@ def test_a_hypothesis_on_letters_restricts_the_claim():
     assert not holds(["z == [1, 5, 1]"], "z[i] * z[j] <= 5")
 
 
-def test_the_account_names_the_hypotheses_that_hold_and_leaves_out_those_it_cannot_judge():
-    account = decide(*first_claim(["x > 1", "z == [1, 5]", "z[1] > 4"], "s[1] > 0.9"))
-    assert account.hypotheses == {1, 2}
+def test_the_hypotheses_are_named_that_hold_and_leaves_out_those_it_cannot_judge():
+    assert decide(*first_claim(["x > 1", "z == [1, 5]", "z[1] > 4"], "s[1] > 0.9")) == {1, 2}
 
 
 def test_an_array_that_nothing_fixes_is_named():
@@ -327,7 +326,7 @@ def test_a_number_that_is_no_index_of_its_axis_is_refused(place, value):
     k, x = index("k", "n"), var("x")
     slope = diff(over("sum", mul(delta(k, num(place)), x), k), x)
     if value:
-        assert decide(cmp("==", slope, num(value)), context).rules
+        assert decide(cmp("==", slope, num(value)), context) == {0, 1}
         return
     for wrong in (0, 1):
         with pytest.raises(Rejected):
@@ -340,6 +339,6 @@ def test_a_list_that_the_array_is_not_equal_to_gives_no_entries(relation):
     claim, context = first_claim(["z == [1, 2]"], "z[0] == 1")
     (equal,) = context.hypotheses
 
-    assert decide(claim, context).rules
+    assert decide(claim, context) == {0}
     with pytest.raises(Rejected):
         decide(claim, replace(context, hypotheses=(cmp(relation, *equal.args),)))

@@ -154,9 +154,8 @@ ONE_STEP = {
 def test_procedure_is_accepted(name: str) -> None:
     claim, path = ONE_STEP[name]
     case, rule = claimed(claim), name.split()[0]
-    account = accepted(case, Step(rule, case.claim.args[1], path, name.endswith("folded")))
 
-    assert account.rules == {rule: 1}
+    assert accepted(case, Step(rule, case.claim.args[1], path, name.endswith("folded")))
 
 
 GROWTH = "x**(j + 1) - x**j"  # the increments of x**j
@@ -174,10 +173,10 @@ def test_sum_of_increments_telescopes(claim: str, end: Term) -> None:
     use = Use("telescoping", 0, ((k, end),), value=power(var("x"), k))
     whole = replace(use, multiplier=num(1))
 
-    assert accepted(case, Step("algebra", case.claim.args[1], uses=(whole,))).rules == {"algebra": 1}
+    assert accepted(case, Step("algebra", case.claim.args[1], uses=(whole,)))
     ends = sub(power(var("x"), end), power(var("x"), num(0)))
     steps = (Step("telescoping", ends, uses=(use,)), Step("algebra", case.claim.args[1]))
-    assert accepted(case, *steps).rules == {"telescoping": 1, "algebra": 1}
+    assert accepted(case, *steps)
 
 
 def instances(name: str, count: int) -> Iterator[tuple[Term, Term]]:
@@ -224,9 +223,7 @@ def test_row_is_accepted_from_right_to_left(name: str) -> None:
 def test_hypothesis_is_put_in_at_any_instance() -> None:
     case = claimed("w[j] + 1 == z[j] + 1", "w[i] == z[i]")
 
-    account = accepted(case, case.step("hypothesis", "z[j] + 1", 0, uses=(first_use(("i", "j")),)))
-
-    assert account.hypotheses == {0}
+    assert accepted(case, case.step("hypothesis", "z[j] + 1", 0, uses=(first_use(("i", "j")),)))
 
 
 def test_hypothesis_is_read_from_right_to_left() -> None:
@@ -239,7 +236,7 @@ def test_hypothesis_closes_a_gap_with_a_multiplier() -> None:
     case = claimed("s[i]*sum(w[k] for k in n) == s[i]", "sum(w[k] for k in n) == 1")
     use = first_use(multiplier=case.read("s[i]"))
 
-    assert accepted(case, case.step("sum_normal_form", "s[i]", uses=(use,))).hypotheses == {0}
+    assert accepted(case, case.step("sum_normal_form", "s[i]", uses=(use,)))
 
 
 def test_hypothesis_is_summed_over_its_letter() -> None:
@@ -253,9 +250,7 @@ def test_hypothesis_is_summed_over_its_letter() -> None:
 def test_lemma_is_put_in() -> None:
     case = claimed("2*sum(s[k] for k in n) == 2*1", lemmas=("sum(s[i] for i in n) == 1",))
 
-    account = accepted(case, case.step("lemma", "2*1", 1, uses=(first_use(kind="lemma"),)))
-
-    assert account.lemmas == {"lemma 0"}
+    assert accepted(case, case.step("lemma", "2*1", 1, uses=(first_use(kind="lemma"),)))
 
 
 def test_steps_are_chained_from_left_to_right() -> None:
@@ -267,9 +262,7 @@ def test_steps_are_chained_from_left_to_right() -> None:
         case.step("field_identity", "p"),
     )
 
-    assert accepted(case, *steps).rules == dict.fromkeys(
-        ("product_rule", "variable_rule", "constant_rule", "field_identity"), 1
-    )
+    assert accepted(case, *steps)
 
 
 def test_domain_of_the_left_side_is_accounted_for() -> None:
@@ -512,7 +505,7 @@ def test_needs_say_where_a_term_is_defined(seed: int) -> None:
 
 # -- the trusted base ------------------------------------------------------------------------------------------------
 
-MOST = 5_615  # lines of code; the aim is 1,200
+MOST = 5_319  # lines of code; the aim is 1,200
 
 
 def code_lines(path: Path) -> int:

@@ -125,7 +125,7 @@ def test_report_holds_every_statement_step_and_condition(
 def test_account_counts_every_use_of_a_rule(name: str, checked: Callable[[str], TheoryResult]) -> None:
     result = checked(name)
     account = document(result).account
-    used = sum(n for t in result.theorems for c in t.claims if c.account for n in c.account.rules.values())
+    used = sum(n for t in result.theorems for c in t.claims if c.account for n in c.rules.values())
     assert sum(row.count for row in (*account.rules, *account.identities)) == used
     proofs = [c.proof for t in result.theorems for c in t.claims if c.proof]
     assert account.steps == sum(len(p.steps) + len(p.lines) for p in proofs)

@@ -18,7 +18,7 @@ from derive.kernel.order import PROCEDURES, ROWS, Board
 from derive.kernel.order import P as EXPONENT
 from derive.kernel.order import U as FIRST
 from derive.kernel.order import V as SECOND
-from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected
+from derive.kernel.proof import Cite, Line, Part, Proof, Rejected
 from derive.kernel.rules import instantiate
 from derive.kernel.signs import FLIP, NEG, POS, RELATION, ZERO, difference, sign
 from derive.term import ONE, TRUE, Term, add, cmp, make, mul, neg, negation, num, over, substitute, subterms
@@ -68,7 +68,7 @@ class Order:
         self.prover, self.name, self.proof = prover, name, proof
         self.printer = prover.printer
         self.ground = Ground(proof.claim, planned)
-        self.board = Board(self.ground, Account(), self.ground.claim.letters | planned.letters)
+        self.board = Board(self.ground, self.ground.claim.letters | planned.letters)
 
     def text(self, term: Term, level: int = 200) -> str:
         return self.printer.value(term, level)

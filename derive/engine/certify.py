@@ -65,7 +65,7 @@ def _imported(
     result: TheoryResult, theorems: Sequence[TheoremResult]
 ) -> list[tuple[TheoryResult, Sequence[TheoremResult]]]:
     """The imported theorems on which these rest, directly or not, each after those that it rests on itself."""
-    used = {name for t in theorems for c in t.claims if c.account for name in c.account.lemmas}
+    used = {name for t in theorems for c in t.claims if c.account for name in c.lemmas}
     found: list[tuple[TheoryResult, Sequence[TheoremResult]]] = []
     for source in result.imports:
         wanted = set(used)
@@ -73,7 +73,7 @@ def _imported(
         for checked in reversed(source.theorems):  # a theorem leans on earlier ones
             if checked.theorem.name in wanted:
                 chosen.insert(0, checked)
-                wanted |= {name for c in checked.claims if c.account for name in c.account.lemmas}
+                wanted |= {name for c in checked.claims if c.account for name in c.lemmas}
         if chosen:
             found += [*_imported(source, chosen), (source, chosen)]
     return found

@@ -124,7 +124,7 @@ def check_theorem(theory: Theory, theorem: Theorem, verdicts: dict[str, str], ti
         context = theory.context(theorem, (*own, *named))
         result = check_claim(claim, context, timeout)
         if result.account is not None:
-            weak = [n for n in claim.by if n in result.account.lemmas and verdicts.get(n) != "proved"]
+            weak = [n for n in claim.by if n in result.lemmas and verdicts.get(n) != "proved"]
             if weak:  # without them it may be proved all the same, or refuted
                 strong = tuple(lemma for lemma in context.lemmas if lemma.name not in weak)
                 result = check_claim(claim, replace(context, lemmas=strong), timeout)
@@ -132,7 +132,7 @@ def check_theorem(theory: Theory, theorem: Theorem, verdicts: dict[str, str], ti
                     reason = f"rests on {', '.join(weak)}, which is not proved"
                     result = replace(result, verdict="undecided", reason=reason)
         if result.account is not None:  # only the lemmas that were used are kept: what the proof rests on, and no more
-            result = replace(result, context=context if result.account.lemmas else theory.context(theorem))
+            result = replace(result, context=result.context if result.lemmas else theory.context(theorem))
         claims.append(result)
         if result.verdict == "proved":
             restrictions = tuple(h for h in context.hypotheses if pure_index(h, context))
@@ -176,13 +176,13 @@ def _judge(claim: Claim, context: Context, deadline: float) -> ClaimResult:
         doubt = _doubt(claim, context, attempt.account, deadline)
         if doubt is not None:
             return ClaimResult(claim, "undecided", doubt)
-        used = needed_hypotheses(attempt.proof, attempt.account, context)
+        used = needed_hypotheses(attempt.proof, context)
         account = explained(attempt.account, claim.condition)
-        return ClaimResult(claim, "proved", None, attempt.proof, account, None, used)
+        return ClaimResult(claim, "proved", None, attempt.proof, account, None, used, context=context)
     return _without_proof(claim, context, attempt, deadline)
 
 
-def needed_hypotheses(proof: Proof, account: Account, context: Context) -> tuple[Term, ...]:
+def needed_hypotheses(proof: Proof, context: Context) -> tuple[Term, ...]:
     """Hypotheses that are enough for the kernel, each of them needed where the others are all there is.
 
     The kernel takes for granted that laws are laws: what their parameters must satisfy is needed wherever one is met.
@@ -193,7 +193,7 @@ def needed_hypotheses(proof: Proof, account: Account, context: Context) -> tuple
     for number, hypothesis in enumerate(context.hypotheses):
         without = (*needed[:number], TRUE, *needed[number + 1 :])
         try:
-            if number not in account.hypotheses and hypothesis not in laws:
+            if hypothesis not in laws:
                 kernel_check(proof, replace(context, hypotheses=without))
                 needed[number] = TRUE
         except Rejected:
@@ -212,17 +212,17 @@ def _example(claim: Claim, context: Context, deadline: float, tick: Callable[[],
     from derive.kernel import examples
 
     try:
-        account = examples.decide(claim.condition, context, tick)
+        numbers = examples.decide(claim.condition, context, tick)
     except OutOfTime:
         return _without_proof(claim, context, Attempt(reason="the time limit was reached"), deadline)
     except Rejected as why:
         return _without_proof(claim, context, Attempt(reason=str(why)), deadline)
-    used = tuple(h for n, h in enumerate(context.hypotheses) if n in account.hypotheses)
+    used = tuple(h for n, h in enumerate(context.hypotheses) if n in numbers)
     if len(used) < len(context.hypotheses):  # some hypothesis was not looked at: is there a point at all?
-        doubt = _doubt(claim, context, account, deadline)
+        doubt = _doubt(claim, context, Account(), deadline)
         if doubt is not None:
             return ClaimResult(claim, "undecided", doubt)
-    return ClaimResult(claim, "proved", None, None, account, None, used)
+    return ClaimResult(claim, "proved", None, None, Account(), None, used)
 
 
 def _doubt(claim: Claim, context: Context, account: Account, deadline: float, proved: bool = True) -> str | None:

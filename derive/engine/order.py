@@ -21,7 +21,7 @@ from derive.kernel.context import Lemma
 from derive.kernel.normal import Normal
 from derive.kernel.order import Board
 from derive.kernel.poly import Exponent, Mono, Poly, add_to, key, mono_key, scaled
-from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected, Use
+from derive.kernel.proof import Cite, Line, Part, Proof, Rejected, Use
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, difference, sign, split
 from derive.term import (
     MINUS_ONE,
@@ -88,7 +88,7 @@ class Search:
 
     def __init__(self, ground: Ground):
         self.ground, self.nf = ground, ground.full
-        self.board = Board(ground, Account(), ground.claim.letters | ground.context.letters)
+        self.board = Board(ground, ground.claim.letters | ground.context.letters)
         self.lines: list[Line] = []
         self.tried: dict[object, int | None] = {}
         self.goals = self.effort = 0

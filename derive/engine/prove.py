@@ -50,7 +50,7 @@ def prove(claim: Term, context: Context, tick: Callable[[], None] | None = None)
     if attempt.proof is None and (attempt.gap is not None or attempt.missing is not None):
         lines = order.premises(ground, attempt.gap)
         if lines:  # comparisons that the equation can lean on
-            board = established(ground, Proof(claim, lines=lines), Account())
+            board = established(ground, Proof(claim, lines=lines))
             ground.learn(board.lines)
             again = equation(ground, claim, lines)
             return again if again.proof is not None else attempt

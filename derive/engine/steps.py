@@ -17,7 +17,7 @@ from derive.kernel.check import Ground, stated
 from derive.kernel.derivative import SLOPES, depends
 from derive.kernel.normal import Normal
 from derive.kernel.poly import add_to
-from derive.kernel.proof import Account, Proof, Rejected, Use
+from derive.kernel.proof import Proof, Rejected, Use
 from derive.term import (
     ONE,
     TRUE,
@@ -311,7 +311,7 @@ def put_in(d: Derivation, right: Term, uses: tuple[Use, ...]) -> None:
     rest = dict(nf.poly(right))
     parts: list[tuple[Use, Term, Term, Term]] = []
     for use, factor in gathered(uses):
-        left, side = stated(d.ground, Account(), use, nf).args
+        left, side = stated(d.ground, use, nf).args
         add_to(rest, nf.poly(mul(factor, side)), -1)
         parts.append((use, folded(nf, factor), left, side))
     remainder = folded(nf, nf.term(rest))

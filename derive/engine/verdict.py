@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from derive.kernel.context import Context
-from derive.kernel.proof import Account, Proof
+from derive.kernel.proof import Account, Line, Proof, Step
 from derive.language.theory import Claim, Theorem, Theory
 from derive.term import Term
 
@@ -26,6 +27,24 @@ class ClaimResult:
     hypotheses: tuple[Term, ...] = ()  # those the proof used
     seconds: float = 0.0
     context: Context | None = None  # what the proof rests on, for the certificate
+
+    @property
+    def rules(self) -> Counter[str]:
+        """How often the proof uses each rule."""
+        if self.proof is None:
+            return Counter(["enclosure"] if self.account is not None else [])
+        body = self.proof.claim
+        while body.op == "all":
+            body = body.args[0]
+        judged = [] if (body.op, body.value) == ("cmp", "==") else ["sign judgement"]
+        return Counter([*(part.rule for part in (*self.proof.steps, *self.proof.lines)), *judged])
+
+    @property
+    def lemmas(self) -> set[str]:
+        """The names of the lemmas that the proof uses."""
+        parts: tuple[Step | Line, ...] = (*self.proof.steps, *self.proof.lines) if self.proof is not None else ()
+        numbers = {use.number for part in parts for use in part.uses if use.kind == "lemma"}
+        return {self.context.lemmas[number].name for number in numbers} if self.context is not None else set()
 
 
 @dataclass(frozen=True)

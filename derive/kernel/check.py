@@ -203,7 +203,6 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
     if claim.op in ("and", "or", "not", "holds", "any", "true", "false"):
         if not ground.full.holds(claim):
             raise Rejected("the condition does not follow")
-        note(account, "sign judgement")
         for need in domain.needs(ground.plain, claim):  # there is no left side: all of it must be defined
             if not domain.met(ground.full, need, ground.known):
                 raise Undefined(need.shown())
@@ -213,14 +212,14 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
     left, right = claim.args
     current = left
     if claim.value == "==":
-        ground.learn(order.established(ground, proof, account).lines)
+        ground.learn(order.established(ground, proof).lines)
     for number, step in enumerate(proof.steps, 1):
         try:
             well_formed(step.after, context)
             free = letters_in(step)
             if not borrowed.isdisjoint(free) or any(k.value[0][0] == "$" for k in free):
                 raise Rejected("a letter that only a hypothesis restricts, or one that a normal form binds")
-            conditions = check_step(ground, current, step, account)
+            conditions = check_step(ground, current, step)
         except Rejected as why:
             raise Rejected(why.reason, number) from None
         except MALFORMED as why:
@@ -233,8 +232,7 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
                 if not domain.met(ground.full, need, ground.known):
                     raise Rejected("this line may be undefined where the left side is not", number)
     if claim.value != "==":
-        order.judge(ground, proof, current, account)
-        note(account, "sign judgement")
+        order.judge(ground, proof, current)
     elif not alike(current, right):
         raise Rejected("the last step does not give the right side")
     for need in domain.needs(ground.plain, right):
@@ -264,16 +262,11 @@ class Undefined(Rejected):
         self.condition = condition
 
 
-def note(account: Account, rule: str) -> None:
-    account.rules[rule] = account.rules.get(rule, 0) + 1
-
-
 # -- one step --------------------------------------------------------------------------------------------------------
 
 
-def check_step(ground: Ground, before: Term, step: Step, account: Account) -> list[Condition]:
+def check_step(ground: Ground, before: Term, step: Step) -> list[Condition]:
     here, old, new, local = descend(ground, before, step)
-    note(account, step.rule)
     if step.rule in RULES:
         rule = RULES[step.rule]
         left, right = (new, old) if step.reverse else (old, new)
@@ -293,11 +286,11 @@ def check_step(ground: Ground, before: Term, step: Step, account: Account) -> li
         raise Rejected("a hypothesis holds at the point, not under a derivative, limit or mean")
     uses = step.uses
     if uses and uses[0].kind == "size":
-        axis, places = places_of(ground, account, uses[0])
+        axis, places = places_of(ground, uses[0])
         old, new = (written_out(ground.plain.opened(t), axis, places) for t in (old, new))
         uses = uses[1:]
     gap = add_to(dict(here.poly(old)), here.poly(new), -1)
-    add_to(gap, add_uses(ground, account, uses, here), 1 if step.reverse else -1)
+    add_to(gap, add_uses(ground, uses, here), 1 if step.reverse else -1)
     if not here.is_zero(gap) and (step.uses or sign(here, here.term(gap)) != ZERO):
         raise Rejected("the two normal forms differ")
     return []
@@ -378,12 +371,12 @@ SIDE_CONDITIONS: dict[str, tuple[Callable[..., bool], str]] = {
 # -- equations that are used -----------------------------------------------------------------------------------------
 
 
-def add_uses(ground: Ground, account: Account, uses: Iterable[Use], here: Normal | None = None) -> Poly:
+def add_uses(ground: Ground, uses: Iterable[Use], here: Normal | None = None) -> Poly:
     """The polynomial sum of multiplier * (left - right) of the equations used; it is 0 where they hold."""
     nf = here or ground.full
     total: Poly = {}
     for use in uses:
-        condition = stated(ground, account, use, ground.full)
+        condition = stated(ground, use, ground.full)
         if condition.value != "==":
             raise Rejected("the lemma is not an equation")
         if not ground.free(use.over):
@@ -395,7 +388,7 @@ def add_uses(ground: Ground, account: Account, uses: Iterable[Use], here: Normal
     return total
 
 
-def places_of(ground: Ground, account: Account, use: Use) -> tuple[str, tuple[Term, ...]]:
+def places_of(ground: Ground, use: Use) -> tuple[str, tuple[Term, ...]]:
     """An axis whose size is a number by a hypothesis, and as many of its indices, known to be different."""
     places = tuple(place for _, place in use.letters)
     size_, count = ground.equations.get(use.number, (num(0), num(0)))
@@ -404,11 +397,10 @@ def places_of(ground: Ground, account: Account, use: Use) -> tuple[str, tuple[Te
     apart = (ground.full.condition(cmp("!=", *pair)) == {UNIT: 1} for pair in combinations(places, 2))
     if {k.value[1] for k in places} != {size_.value} or not all(apart):
         raise Rejected("the places are not known to be different indices of the axis")
-    account.hypotheses.add(use.number)
     return size_.value, places
 
 
-def stated(ground: Ground, account: Account, use: Use, here: Normal) -> Term:
+def stated(ground: Ground, use: Use, here: Normal) -> Term:
     """What a use says at its letters: a hypothesis that is an equation, an earlier claim, or a sum that telescopes."""
     if use.kind == "telescoping":
         return telescoped(ground, use)
@@ -418,10 +410,9 @@ def stated(ground: Ground, account: Account, use: Use, here: Normal) -> Term:
     if any(k in context.letters or k.value[1] != subscript_axis(v, context) for k, v in mapping.items()):
         raise Rejected("a declared letter is replaced, or one by something of another axis")
     if use.kind == "lemma":
-        return lemma_at(ground, account, use, here)
+        return lemma_at(ground, use, here)
     if use.kind != "hypothesis" or use.number not in ground.equations:
         raise Rejected(f"hypothesis {use.number + 1} is not an equation")
-    account.hypotheses.add(use.number)
     return substitute(cmp("==", *ground.equations[use.number]), mapping)
 
 
@@ -443,7 +434,7 @@ def telescoped(ground: Ground, use: Use) -> Term:
     return condition
 
 
-def lemma_at(ground: Ground, account: Account, use: Use, here: Normal) -> Term:
+def lemma_at(ground: Ground, use: Use, here: Normal) -> Term:
     """What a lemma says at the letters of the use: its hypotheses are met, and its left side is defined there."""
     context, mapping = ground.context, dict(use.letters)
     if not 0 <= use.number < len(context.lemmas):
@@ -461,7 +452,6 @@ def lemma_at(ground: Ground, account: Account, use: Use, here: Normal) -> Term:
     for need in domain.needs(ground.plain, condition.args[0], "~"):
         if not domain.met(here, need, ground.known):
             raise Rejected(f"lemma {lemma.name} is used where its left side may be undefined")
-    account.lemmas.add(lemma.name)
     return condition
 
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 
 from derive.kernel import domain, intervals
-from derive.kernel.check import note, pure_index
+from derive.kernel.check import pure_index
 from derive.kernel.context import Context
 from derive.kernel.functions import BY_CASES, UNFOLD
 from derive.kernel.intervals import FUNCTIONS, OPERATORS, Imprecise, Interval
 from derive.kernel.normal import Normal
-from derive.kernel.proof import Account, Rejected
+from derive.kernel.proof import Rejected
 from derive.kernel.signs import KIND, NEG, POS, RELATION, ZERO, split
 from derive.kernel.wellformed import axes_of, subscript_axis, well_formed
 from derive.term import CONDITIONS, NONLOCAL, PI, Term, add, cmp, make, mul, num, over, rebuild, substitute, subterms
@@ -29,16 +29,15 @@ class NoValue(Rejected):
     """An expression holds a variable or a size that no hypothesis fixes."""
 
 
-def decide(condition: Term, context: Context, tick: Callable[[], None] = lambda: None) -> Account:
-    """The account of a claim on the numbers that the hypotheses give; raises Rejected unless it is shown to hold.
-
-    The account names the hypotheses that hold there; one that speaks of what is not fixed is not used.
+def decide(condition: Term, context: Context, tick: Callable[[], None] = lambda: None) -> set[int]:
+    """The numbers of the hypotheses that a claim on the numbers that they give rests on: one that speaks of what is
+    not fixed is not used. Raises Rejected unless the claim is shown to hold.
     """
     well_formed(condition, context)
     parts = [(number, part) for number, h in enumerate(context.hypotheses) for part in split(h)]
     own = {p for _, p in parts if pure_index(p, context) or not p.letters.isdisjoint(context.letters)}
-    example, account = Example(context, tick), Account()
-    account.hypotheses = example.fix([(number, p) for number, p in parts if p not in own])
+    example = Example(context, tick)
+    met = example.fix([(number, p) for number, p in parts if p not in own])
     for term in (condition, *(d.body for d in context.definitions.values())):
         example.within(term)
     letters = condition.letters.union(
@@ -49,9 +48,7 @@ def decide(condition: Term, context: Context, tick: Callable[[], None] = lambda:
         raise Rejected("no index satisfies the hypotheses")
     if not all(example.truth(substitute(condition, case)) for case in cases):
         raise Rejected("the claim is false on these numbers")
-    account.hypotheses |= {number for number, p in parts if p in own}
-    note(account, "enclosure")
-    return account
+    return met | {number for number, p in parts if p in own}
 
 
 class Example:

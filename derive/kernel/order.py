@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from derive.kernel import domain, moments
 from derive.kernel.normal import Normal
 from derive.kernel.poly import Poly, add_to
-from derive.kernel.proof import Account, Cite, Line, Part, Proof, Rejected
+from derive.kernel.proof import Cite, Line, Part, Proof, Rejected
 from derive.kernel.rules import instantiate, meta
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, add_signs, difference, mul_signs, nonempty, sign, split
 from derive.kernel.wellformed import subscript_axis, well_formed
@@ -119,7 +119,6 @@ class Board:
     """The comparisons known so far: the facts that the claim starts from, then the lines."""
 
     ground: Ground
-    account: Account
     fixed: frozenset[Term]  # the letters of the claim and the declared ones: all others are bound or generalised over
     lines: list[Fact] = field(default_factory=list)
 
@@ -135,8 +134,6 @@ class Board:
         self.placed(here, mapping, letters)
         if not all(here.holds(substitute(g, mapping)) for g in fact.guards):
             raise Rejected("a comparison is used where it is not known to hold")
-        if fact.source.startswith("hypothesis "):
-            self.account.hypotheses.add(int(fact.source.split()[1]) - 1)
         return substitute(fact.term, mapping), fact.signs
 
     def placed(self, here: Normal, mapping: dict[Term, Term], letters: frozenset[Term]) -> None:
@@ -187,7 +184,6 @@ class Board:
         here, term, wanted = ground.full.under(line.where), difference(condition), RELATION[condition.value]
         if here is not None and PROCEDURES.get(line.rule, _by_row)(self, here, line, term, letters) & ~wanted:
             raise Rejected(f"{line.rule} does not give {condition.value}")
-        self.account.rules[line.rule] = self.account.rules.get(line.rule, 0) + 1
         return Fact(term, wanted, frozenset(line.letters), tuple(split(line.where)), line.rule)
 
     def settled(self, term: Term) -> None:
@@ -290,7 +286,7 @@ def _stated(board: Board, here: Normal, line: Line, term: Term, letters: frozens
     (use,) = line.uses
     if use.kind == "lemma":
         board.placed(here, dict(use.letters), letters)
-    condition = stated(board.ground, board.account, use, here)
+    condition = stated(board.ground, use, here)
     if not condition.letters <= letters or not here.equal(term, difference(condition)):
         raise Rejected(f"{line.rule} says something else")
     return RELATION[condition.value]
@@ -318,9 +314,9 @@ PROCEDURES = {
 }
 
 
-def established(ground: Ground, proof: Proof, account: Account) -> Board:
+def established(ground: Ground, proof: Proof) -> Board:
     """The lines of the proof, checked one after the other."""
-    board = Board(ground, account, ground.claim.letters | ground.context.letters)
+    board = Board(ground, ground.claim.letters | ground.context.letters)
     for number, line in enumerate(proof.lines, len(proof.steps) + 1):
         try:
             board.add(line)
@@ -329,9 +325,9 @@ def established(ground: Ground, proof: Proof, account: Account) -> Board:
     return board
 
 
-def judge(ground: Ground, proof: Proof, current: Term, account: Account) -> None:
+def judge(ground: Ground, proof: Proof, current: Term) -> None:
     """Raise Rejected unless the claim `current relation right` follows; `current` equals the claim's left side."""
     claim = cmp(ground.claim.value, current, ground.claim.args[1])
-    board = established(ground, proof, account)
+    board = established(ground, proof)
     if not claim.letters <= board.fixed or not board.follows(claim):
         raise Rejected(f"the sign of the difference is not known to make the two sides {claim.value}")

@@ -115,6 +115,3 @@ class Account:
     conditions: list[tuple[Condition, ...]] = field(default_factory=list)  # for each step
     domain: list[Term] = field(default_factory=list)  # where the left side is defined, beyond what is declared
     obligations: list[Condition] = field(default_factory=list)  # what the right side needs
-    rules: dict[str, int] = field(default_factory=dict)
-    hypotheses: set[int] = field(default_factory=set)  # numbers of the hypotheses used
-    lemmas: set[str] = field(default_factory=set)

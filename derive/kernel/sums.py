@@ -227,7 +227,7 @@ def _labelling(nf: Normal, letters: frozenset[Term], mono: Mono) -> tuple[tuple[
 def _shaped(term: Term, named: dict[Term, str]) -> str:
     """The term with these names for its letters, the order of commuting parts ignored."""
     if term.op == "index":
-        return named.get(term, term.value[0])
+        return named.get(term, str(term.value[0]))
     if term.letters.isdisjoint(named):
         return key(term)[1]
     parts = [_shaped(a, named) for a in term.args]

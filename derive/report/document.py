@@ -207,7 +207,7 @@ def _theorem(theory: Theory, number: int, result: TheoremResult, evidence: Evide
     first = len(theory.hypotheses) + 1
     fixed = frozenset((*theory.letters, *theorem.letters))
     rests_on = {name for c in result.claims for name in c.claim.by}
-    rests_on |= {name for c in result.claims if c.account for name in c.account.lemmas}
+    rests_on |= {name for c in result.claims if c.account for name in c.lemmas}
     own = {theorem.name} | {name for name in rests_on if not name.isidentifier()}  # its own earlier claims
     return TheoremView(
         number=number,
@@ -315,7 +315,7 @@ def _account(result: TheoryResult) -> Account:
     steps = 0
     for theorem in result.theorems:
         for claim in theorem.claims:
-            rules.update(claim.account.rules if claim.account else {})
+            rules.update(claim.rules)
             steps += len(claim.proof.steps) + len(claim.proof.lines) if claim.proof else 0
     return Account(
         rules=_counted(rules, lambda name: name not in words.PROCEDURES),
