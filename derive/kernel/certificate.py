@@ -246,7 +246,7 @@ def _judged(claim: Any, proved: Proved) -> tuple[Term, Context]:
     context = field(claim, "context", decode_context)
     condition = field(claim, "claim", decode)
     if claim.get("kind") == "example":
-        examples.decide(condition, context)
+        examples.decide(condition, context, names=proved.shared(context))
         return condition, context
     data = field(claim, "proof", OBJECT)
     proof = replace(decode_proof(data), claim=condition)

@@ -1,8 +1,7 @@
 """Finite examples: hypotheses such as `z == [2, 1]` give sizes and entries, and a claim is decided on those numbers.
 
-Expressions are written out over the sizes, then enclosed between rationals at growing precision. A relation is shown by
-enclosures that exclude each other, by exact rationals or, for equality, by one normal form. What has no value there, or
-cannot be told, is `Rejected`.
+Expressions are written out over the sizes. What is left are numbers; their normal form is that of all terms, its sign
+is told by enclosures between rationals at growing precision. What has no value there, or cannot be told, is `Rejected`.
 """
 
 from __future__ import annotations
@@ -11,33 +10,38 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 
 from derive.kernel import domain, intervals
-from derive.kernel.check import pure_index
+from derive.kernel.check import Names, pure_index
 from derive.kernel.context import Context
-from derive.kernel.functions import BY_CASES, UNFOLD
 from derive.kernel.intervals import FUNCTIONS, OPERATORS, Imprecise, Interval
 from derive.kernel.normal import Normal
+from derive.kernel.poly import constant
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import KIND, NEG, POS, RELATION, ZERO, split
+from derive.kernel.signs import KIND, NEG, POS, ZERO, sign, split
 from derive.kernel.wellformed import axes_of, subscript_axis, well_formed
 from derive.term import CONDITIONS, NONLOCAL, PI, Term, add, cmp, make, mul, num, over, rebuild, substitute, subterms
 
 LADDER = (64, 128, 256, 512, 1024, 2048, 4096)  # bits, in turn
-REWRITTEN = UNFOLD | BY_CASES  # functions in terms of those that are enclosed
 
 
 class NoValue(Rejected):
     """An expression holds a variable or a size that no hypothesis fixes."""
 
 
-def decide(condition: Term, context: Context, tick: Callable[[], None] = lambda: None) -> set[int]:
+def decide(
+    condition: Term, context: Context, tick: Callable[[], None] = lambda: None, names: Names | None = None
+) -> set[int]:
     """The numbers of the hypotheses that a claim on the numbers that they give rests on: one that speaks of what is
     not fixed is not used. Raises Rejected unless the claim is shown to hold.
     """
     well_formed(condition, context)
     parts = [(number, part) for number, h in enumerate(context.hypotheses) for part in split(h)]
     own = {p for _, p in parts if pure_index(p, context) or not p.letters.isdisjoint(context.letters)}
-    example = Example(context, tick)
-    met = example.fix([(number, p) for number, p in parts if p not in own])
+    made, slot = {} if names is None else names.made, (context.hypotheses, context.letters)
+    example = made.get(slot)
+    if not isinstance(example, Example):
+        example = Example(context if names is None else names.context, tick)
+        example.fix([(number, p) for number, p in parts if p not in own])
+        made[slot] = example
     for term in (condition, *(d.body for d in context.definitions.values())):
         example.within(term)
     letters = condition.letters.union(
@@ -48,23 +52,25 @@ def decide(condition: Term, context: Context, tick: Callable[[], None] = lambda:
         raise Rejected("no index satisfies the hypotheses")
     if not all(example.truth(substitute(condition, case)) for case in cases):
         raise Rejected("the claim is false on these numbers")
-    return met | {number for number, p in parts if p in own}
+    return example.held | {number for number, p in parts if p in own}
 
 
-class Example:
-    """The sizes and entries that the hypotheses fix, and the values of expressions in them."""
+class Example(Normal):
+    """The sizes and entries that the hypotheses fix, and the normal form of what is written out in them."""
 
     def __init__(self, context: Context, tick: Callable[[], None]):
-        self.context, self.nf, self.tick = context, Normal(context, tick=tick), tick
+        super().__init__(context, tick=tick)
+        self.plain = Normal(context, tick=tick)
         self.sizes: dict[str, int] = {}
         self.entries: dict[Term, Term] = {}
-        self.memo: dict[Term, Term] = {}
+        self.written: dict[Term, Term] = {}
         self.enclosures: dict[tuple[Term, int], Interval] = {}
+        self.held: set[int] = set()  # the numbers of the hypotheses that hold
 
     # -- what the hypotheses fix -------------------------------------------------------------------------------------
 
-    def fix(self, parts: list[tuple[int, Term]]) -> set[int]:
-        """Take sizes and entries from the equations, then check all hypotheses; the numbers of those that hold."""
+    def fix(self, parts: list[tuple[int, Term]]) -> None:
+        """Take sizes and entries from the equations, then check all hypotheses."""
         parts = [(number, each) for number, p in parts for each in self.spread(p)]
         equations = [p.args for _, p in parts if p.op == "cmp" and p.value == "=="]
         known = -1
@@ -72,6 +78,7 @@ class Example:
             for left, right in equations:
                 self.take(left, right)
                 self.take(right, left)
+        self.forget()  # what was asked before all was known
         if min(self.sizes.values(), default=1) < 1:
             raise Rejected("an axis has at least one index")
         for entry, value in self.entries.items():
@@ -79,7 +86,7 @@ class Example:
         met = [(number, self.met(p)) for number, p in parts]
         if any(m is False for _, m in met):
             raise Rejected("the hypotheses contradict each other")
-        return {number for number, _ in met} - {number for number, m in met if m is None}
+        self.held = {number for number, _ in met} - {number for number, m in met if m is None}
 
     def spread(self, part: Term) -> list[Term]:
         """`z == [a, b]` as z[0] == a and z[1] == b, the list giving the axis its size."""
@@ -108,7 +115,7 @@ class Example:
     def admit(self, entry: Term, value: Term) -> None:
         """Raise Rejected unless the value is one that the declaration of the entry admits."""
         declaration = self.context.declarations[entry.value]
-        if declaration.kind in KIND and not self.compare(value, num(0)) & KIND[declaration.kind]:
+        if declaration.kind in KIND and not sign(self, value) & KIND[declaration.kind]:
             raise Rejected(f"{entry.value} is declared {declaration.kind}")
         if declaration.kind in ("bit", "index", "integer"):
             self.whole(value, {"bit": 2, "integer": None}.get(declaration.kind, self.sizes.get(declaration.over or "")))
@@ -117,10 +124,10 @@ class Example:
 
     def whole(self, term: Term, below: int | None) -> Term:
         """The value as a whole number, from 0 up to `below` where that is given."""
-        x = self.enclose(self.write(term), LADDER[0])
-        if not x.exact or x.low.denominator != 1 or not (below is None or 0 <= x.low < below):
+        value = constant(self.poly(self.write(term)))
+        if value is None or value.denominator != 1 or not (below is None or 0 <= value < below):
             raise Rejected("a number is not whole or out of its range")
-        return num(x.low)
+        return num(value)
 
     def met(self, condition: Term) -> bool | None:
         """Whether a hypothesis holds for all values of its letters; None where it speaks of what is not fixed."""
@@ -153,126 +160,98 @@ class Example:
         return self.sizes[axis]
 
     def instances(self, term: Term) -> list[tuple[dict[Term, Term], Term]]:
-        """The bodies of a binder at the letters that its filter admits."""
-        cases = [c for c in self.choices(term.bound) if self.truth(substitute(term.args[1], c))]
-        return [(c, substitute(term.args[0], c)) for c in cases]
+        """The bodies of a binder, written out, at the letters that its filter admits."""
+        cases = [c for c in self.choices(term.bound) if self.value(substitute(term.args[1], c))]
+        return [(c, self.write(substitute(term.args[0], c))) for c in cases]
 
     def write(self, term: Term) -> Term:
         """The term without letters, binders and names: arithmetic and functions of numbers."""
-        if term not in self.memo:
-            self.tick()
-            self.memo[term] = self.written(term)
-        return self.memo[term]
+        if term not in self.written:
+            self.written[term] = self.write_out(term)
+        return self.written[term]
 
-    def written(self, term: Term) -> Term:
+    def write_out(self, term: Term) -> Term:
         op, args = term.op, term.args
-        if op in ("num", "const"):
-            return term
         if op == "size":
             return num(self.size(term.value))
         if op in ("var", "def"):
             axes = axes_of(term, self.context)
             entry = rebuild(term, [self.whole(a, self.size(axis)) for a, axis in zip(args, axes, strict=True)])
             if op == "def":
-                return self.write(self.nf.unfold(entry))
+                return self.write(self.unfold(entry))
             if entry not in self.entries:
                 raise NoValue(f"nothing fixes {term.value}")
             return self.entries[entry]
-        if op == "delta":
-            return num(1) if self.compare(*map(self.write, args)) == ZERO else num(0)
         if op == "where":
-            return self.write(args[1] if self.truth(args[0]) else args[2])
-        if op in NONLOCAL:
-            return self.formal(term)
-        if term.bound:
-            return self.quantified(term)
-        if op == "fn" and term.value in REWRITTEN:
-            return self.write(REWRITTEN[term.value](*args))
-        if op in OPERATORS or op == "fn":
+            return self.write(args[1] if self.value(args[0]) else args[2])
+        if op in NONLOCAL:  # by its closed form
+            form = self.plain.canonical(term)
+            if any(t.op in NONLOCAL for t in subterms(form)):
+                raise Rejected(f"there is no closed form of this {op}")
+            return self.write(form)
+        if not term.bound:
             return rebuild(term, [self.write(a) for a in args])
-        raise Rejected(f"{op} has no value in an example")
-
-    def quantified(self, term: Term) -> Term:
-        cases = [(c, self.write(body)) for c, body in self.instances(term)]
-        if not cases and term.op not in ("sum", "prod"):
-            raise Rejected(f"{term.op} over nothing")
-        if term.op in ("sum", "prod"):
-            return (add if term.op == "sum" else mul)(*(value for _, value in cases))
+        cases = self.instances(term)
+        if op in ("sum", "prod"):
+            return (add if op == "sum" else mul)(*(value for _, value in cases))
+        if op in ("all", "any"):
+            return make("and" if op == "all" else "or", [value for _, value in cases])
+        if not cases:
+            raise Rejected(f"{op} over nothing")
         case, value = cases[0]
         for other in cases[1:]:
-            if self.compare(other[1], value) == (NEG if term.op == "min" else POS):
+            if sign(self, other[1] - value) == (NEG if op == "min" else POS):
                 case, value = other
-        return case[term.bound[0]] if term.op == "argmax" else value
-
-    def formal(self, term: Term) -> Term:
-        """A derivative, replacement, limit or mean by its closed form, at a point where all that it needs holds."""
-        for need in domain.needs(self.nf, term):
-            for case in self.choices(need.letters):
-                if all(self.truth(substitute(g, case)) for g in need.guards):
-                    self.require(substitute(need.condition, case))
-        form = self.nf.canonical(term)
-        if any(t.op in NONLOCAL for t in subterms(form)):
-            raise Rejected(f"there is no closed form of this {term.op}")
-        return self.write(form)
-
-    def require(self, condition: Term) -> None:
-        """Raise Rejected unless a need is met."""
-        if condition.op in ("max", "min", "argmax"):  # a derivative needs one place where it is attained
-            top = self.write(make("min" if condition.op == "min" else "max", condition.args, None, condition.bound))
-            met = sum(self.compare(self.write(body), top) == ZERO for _, body in self.instances(condition)) == 1
-        elif condition.op in CONDITIONS:
-            met = self.truth(condition)
-        else:
-            met = domain.met(self.nf, domain.Need(condition), ())
-        if not met:
-            raise Rejected("a derivative, limit or mean is not known to exist there")
+        return case[term.bound[0]] if op == "argmax" else value
 
     # -- values ------------------------------------------------------------------------------------------------------
 
     def truth(self, condition: Term) -> bool:
-        """Whether a condition without free letters holds. All its parts must have values."""
-        op, args = condition.op, condition.args
-        if op in ("true", "false"):
-            return op == "true"
-        if op == "cmp":
-            return bool(self.compare(*map(self.write, args)) & RELATION[condition.value])
-        if op == "holds":
-            return self.compare(self.write(args[0]), num(0)) != ZERO
-        if op == "not":
-            return not self.truth(args[0])
-        if op in ("and", "or", "all", "any"):
-            parts = args if op in ("and", "or") else [body for _, body in self.instances(condition)]
-            found = [self.truth(part) for part in parts]
-            return all(found) if op in ("and", "all") else any(found)
-        raise Rejected(f"{op} is not a condition")
+        """Whether a condition without free letters holds. All its parts must be defined."""
+        for need in domain.needs(self.plain, condition):
+            for case in self.choices(need.letters):
+                if all(self.value(substitute(g, case)) for g in need.guards):
+                    self.require(substitute(need.condition, case))
+        return self.value(condition)
 
-    def compare(self, left: Term, right: Term) -> int:
-        """The sign of left - right for written out terms."""
-        form = False
+    def require(self, condition: Term) -> None:
+        """Raise Rejected unless a need is met."""
+        if condition.op in ("max", "min", "argmax"):  # a derivative needs one place where it is attained
+            top = make("min" if condition.op == "min" else "max", condition.args, None, condition.bound)
+            met = sum(self.value(cmp("==", value, top)) for _, value in self.instances(condition)) == 1
+        elif condition.op in CONDITIONS:
+            met = self.value(condition)
+        else:
+            met = domain.met(self.plain, domain.Need(condition), ())
+        if not met:
+            raise Rejected("it is not known to have a value there")
+
+    def value(self, condition: Term) -> bool:
+        """Whether a condition without free letters holds, in total semantics."""
+        return constant(self.condition(self.write(condition))) == 1
+
+    def extended(self, guards: tuple[Term, ...]) -> Normal | None:
+        """The example, where the conditions hold in it."""
+        return self if all(map(self.value, guards)) else None
+
+    def facts_about(self, term: Term, strict: bool = False) -> int:
+        """The sign of a number in normal form."""
         for bits in LADDER:
             try:
-                a, b = self.enclose(left, bits), self.enclose(right, bits)
+                x = self.enclose(term, bits)
             except Imprecise:
                 continue
-            if a.high < b.low or b.high < a.low:
-                return POS if a.low > b.high else NEG
-            if left is right or (a.exact and b.exact):
+            if x.low > 0 or x.high < 0:
+                return POS if x.low > 0 else NEG
+            if x.exact or (bits == LADDER[0] and self.is_zero(self.poly(term))):
                 return ZERO
-            if not form and self.same(left, right):
-                return ZERO
-            form = True
         raise Rejected("two numbers are too close to be told apart")
 
-    def same(self, left: Term, right: Term) -> bool:
-        try:
-            return self.nf.equal(left, right)
-        except Rejected:
-            return False
-
     def enclose(self, term: Term, bits: int) -> Interval:
-        """An enclosure of a written out term; raises Rejected where it has no value."""
+        """An enclosure of a number in normal form."""
         slot = (term, bits)
         if slot not in self.enclosures:
+            assert self.tick is not None
             self.tick()
             self.enclosures[slot] = self.enclosed(term, bits)
         return self.enclosures[slot]
@@ -282,6 +261,9 @@ class Example:
             return intervals.number(term.value, bits)
         if term is PI:
             return intervals.pi(bits)
+        if term.op == "pow" and term.args[0].op == "fn" and term.args[0].value == "exp":
+            (inside,) = term.args[0].args
+            return intervals.exp(self.enclose(self.canonical(inside * term.args[1]), bits))
         f = OPERATORS.get(term.op) or FUNCTIONS.get(term.value if term.op == "fn" else "")
         if f is None:
             raise Rejected(f"there is no enclosure of {term.value or term.op}")
