@@ -141,7 +141,6 @@ def test_division_by_an_interval_around_zero_asks_for_more_bits_and_by_zero_is_r
         (-2, 3, -8),
         (-2, -2, Fraction(1, 4)),
         (0, Fraction(1, 2), 0),
-        (Fraction(9, 4), Fraction(3, 2), Fraction(27, 8)),
     ],
 )
 def test_powers_are_the_exact_ones_of_the_language(base, exponent, value):
@@ -179,6 +178,7 @@ TRUE_CLAIMS = [
     "any(s[i] < 0.05 for i in n)",
     "not s[0] < s[1]",
     "sqrt(512) == 16 * sqrt(2)",
+    "2.25 ** 1.5 == 3.375",
     "abs(sqrt(512) - 22.627) < 0.001",
     "exp(1000) > 1.8e308",
     "exp(-1000) > 0",

@@ -111,7 +111,7 @@ def power(base: Interval, exponent: Interval) -> Interval:
     if exponent.exact and e.denominator == 1:
         return raised(base, e.numerator)
     if base.low > 0 or (base.exact and base.low < 0):  # the logarithm refuses a negative base
-        return raised(sqrt(base), e.numerator) if exponent.exact and e.denominator == 2 else exp(exponent * log(base))
+        return exp(exponent * log(base))
     if base.exact and exponent.low > 0:
         return base.point(0)
     raise Rejected("a power of 0 with an exponent that is not above 0") if base.exact and exponent.exact else Imprecise
@@ -197,19 +197,6 @@ def log(x: Interval) -> Interval:
     return arc(number(z, x.bits), 1).times(2) + log_two(x.bits).times(k)
 
 
-@monotone
-def sqrt(x: Interval) -> Interval:
-    if x.low < 0:
-        raise Rejected("a square root of what is negative")
-    top, bottom = x.low.numerator, x.low.denominator
-    root = Fraction(isqrt(top), isqrt(bottom))
-    if root * root == x.low:
-        return x.point(root)
-    shift = max(0, x.bits - length(x.low) // 2)
-    low = isqrt((top << 2 * shift) // bottom)
-    return x.make(Fraction(low, 1 << shift), Fraction(low + 1, 1 << shift))
-
-
 def circular(x: Interval, quarters: int) -> Interval:
     """sin(x + quarters * pi/2): its value at the middle, give or take the radius."""
     if x.exact and x.low == 0:
@@ -235,7 +222,7 @@ def arctan(x: Interval) -> Interval:
     """Halved three times by arctan x = 2 arctan(x / (1 + sqrt(1 + x^2)))."""
     one, z = x.point(1), x
     for _ in range(3):
-        z = z / (one + sqrt(one + z * z))
+        z = z / (one + power(one + z * z, x.point(Fraction(1, 2))))
     return arc(z, -1).times(8)
 
 
@@ -249,7 +236,7 @@ def erf(x: Interval) -> Interval:
         return x.make((x.point(1) - exp(-square)).low, 1)
     terms = 8 * int(square.high) + x.bits
     series = nested(square.times(2), terms, lambda n: Fraction(1, 2 * n + 1))
-    return x.times(2) * exp(-square) / sqrt(pi(x.bits)) * series
+    return x.times(2) * exp(-square) * power(pi(x.bits), x.point(Fraction(-1, 2))) * series
 
 
 OPERATORS: dict[str, Callable[..., Interval]] = {
