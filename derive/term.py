@@ -30,7 +30,7 @@ captured, and `alike` compares up to the names of bound letters. Nothing is eval
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache
 from typing import Annotated, Any
@@ -412,16 +412,3 @@ def _alpha_key(term: Term, env: dict[Term, int], level: int) -> Any:
 def alike(left: Term, right: Term) -> bool:
     """Whether the terms are equal up to the names of bound letters."""
     return left is right or (left.letters == right.letters and left.size == right.size and alpha(left) == alpha(right))
-
-
-def transform(term: Term, rule: Callable[[Term], Term | None]) -> Term:
-    """The term rewritten from the inside out: `rule` gives a replacement or None. Binders are not renamed."""
-    memo: dict[Term, Term] = {}
-
-    def walk(t: Term) -> Term:
-        if t not in memo:
-            new = rebuild(t, [walk(a) for a in t.args]) if t.args else t
-            memo[t] = rule(new) or new
-        return memo[t]
-
-    return walk(term)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 
+from derive.language.places import transform
 from derive.report.notation import Notation
 from derive.term import (
     MINUS_ONE,
@@ -30,7 +31,6 @@ from derive.term import (
     power,
     rebuild,
     size,
-    transform,
     var,
     where,
 )

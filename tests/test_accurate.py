@@ -24,7 +24,8 @@ from derive.evidence.oracle import truths
 from derive.evidence.ulp import FORMATS
 from derive.kernel.context import Declaration
 from derive.language import catalogue, load, loads
-from derive.term import cmp, transform, var
+from derive.language.places import transform
+from derive.term import cmp, var
 
 SOFTMAX, LOGS, CROSS = load("softmax"), load("log_sum_exp"), load("cross_entropy")
 Draw = Callable[[np.random.Generator], np.ndarray]

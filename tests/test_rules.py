@@ -24,7 +24,7 @@ from derive.kernel import order
 from derive.kernel.check import PROCEDURES
 from derive.kernel.context import Context, Declaration, Law
 from derive.kernel.rules import PROBABILITY, RULES, Rule, instantiate, match
-from derive.language.places import put
+from derive.language.places import put, transform
 from derive.language.printer import to_text
 from derive.term import (
     ONE,
@@ -48,7 +48,6 @@ from derive.term import (
     size,
     sub,
     subterms,
-    transform,
     var,
     where,
 )

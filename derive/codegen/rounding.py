@@ -15,7 +15,8 @@ from derive.codegen.source import Plan
 from derive.coq.names import NotExported, Scope, axis, letter
 from derive.coq.printer import Printer
 from derive.kernel.context import Context, Declaration
-from derive.term import TRUE, Term, add, fn, transform, var
+from derive.language.places import transform
+from derive.term import TRUE, Term, add, fn, var
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,9 @@ def decide(
     """The numbers of the hypotheses that a claim on the numbers that they give rests on: one that speaks of what is
     not fixed is not used. Raises Rejected unless the claim is shown to hold.
     """
-    well_formed(condition, context)
+    lists = (t for h in context.hypotheses for t in subterms(h) if t.op == "list")
+    for term in (condition, *(e for t in lists for e in t.args if e.op != "list")):
+        well_formed(term, context)
     parts = [(number, part) for number, h in enumerate(context.hypotheses) for part in split(h)]
     own = {p for _, p in parts if pure_index(p, context) or not p.letters.isdisjoint(context.letters)}
     made, slot = {} if names is None else names.made, (context.hypotheses, context.letters)

@@ -15,8 +15,7 @@ from derive.kernel import moments, powers
 from derive.kernel.poly import PIECEWISE, UNIT, Poly, add_to, constant, key, leading, scaled, threshold
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, KIND, NEG, POS, ZERO, Fact, add_signs, mul_signs, nonempty, sign, sign_of
-from derive.language.places import transform
-from derive.term import TRUE, Term, both, index, num, over, size, substitute, subterms, where
+from derive.term import TRUE, Term, both, cmp, size, substitute, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -54,36 +53,14 @@ def open_facts(self: Normal, steady: bool) -> tuple[Fact, ...]:
 
 def exclude_one(self: Normal, fact: Fact) -> Iterator[Fact]:
     """That a size is above 1 where the fact cannot hold for one index: a sum over i != j that is 1 is not empty."""
-    term = self.opened(fact.term)
-    axes = {k.value[1] for t in subterms(term) if t.bound and t.args[1] is not TRUE for k in t.bound}
+    axes = {k.value[1] for t in subterms(self.opened(fact.term)) if t.bound and t.args[1] is not TRUE for k in t.bound}
     for axis in sorted(axes) if not fact.guards else ():
-        more = size(axis) - 1
-        if sign(self, more) != POS:
-            try:
-                alone = _alone(term, axis)
-                signs = sign(self, alone) & sign(self, self.canonical(alone))
-            except Rejected:
-                continue
-            if not signs & fact.signs:
+        one, more = self.under(cmp("==", size(axis), 1)), size(axis) - 1
+        try:
+            if one is not None and not sign(one, fact.term) & sign(one, one.canonical(fact.term)) & fact.signs:
                 yield Fact(more, POS, frozenset(), (), fact.source)
-
-
-def _alone(term: Term, axis: str) -> Term:
-    """The term where the axis has one index only, to which all its letters are equal."""
-    only = index("^", axis)
-
-    def replaced(t: Term) -> Term | None:
-        if t.op == "size" and t.value == axis:
-            return num(1)
-        if t.op == "index" and t.value[1] == axis:
-            return only
-        left = [k for k in t.bound if k.value[1] != axis]
-        if t.op not in ("sum", "prod") or len(left) == len(t.bound):
-            return None
-        body, filter_ = t.args
-        return over(t.op, where(filter_, body, num(0) if t.op == "sum" else num(1)), *left)
-
-    return transform(term, replaced)
+        except Rejected:
+            continue
 
 
 def contradicted(self: Normal) -> bool:
@@ -102,6 +79,8 @@ def record(self: Normal, fact: Fact) -> None:
     poly = self.poly(fact.term)
     if not poly:
         return
+    if fact.signs == ZERO and not fact.guards:
+        self.single |= {n.value for n in fact.term.args if n.op == "size" and fact.term is n - 1}
     signs = fact.signs & sign(self, fact.term)
     if signs:  # else it is contradicted
         fact = Fact(fact.term, signs, fact.letters, fact.guards, fact.source)

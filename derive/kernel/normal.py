@@ -37,7 +37,7 @@ from derive.kernel.poly import (
 )
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import RELATION, ZERO, Fact, difference, sign, split
-from derive.kernel.wellformed import is_index
+from derive.kernel.wellformed import is_index, subscript_axis
 from derive.term import FALSE, Term, cmp, make, num, replace_variable, substitute, subterms
 
 
@@ -66,6 +66,7 @@ class Normal:
         self.orders: list[tuple[Poly, int]] = []  # unconditional comparisons with 0
         self.unfolded: dict[Term, Term] = {}
         self.ties: dict[Term, Term] = {}
+        self.single: frozenset[str] = frozenset()  # axes of one index, the number 0
         self.above: Normal | None = None  # that of which this is a case
         self.depth = 0
         self.forget()
@@ -309,6 +310,8 @@ class Normal:
 
     def subscript(self, term: Term) -> Term:
         """A subscript in canonical form."""
+        if self.single and self.index_like(term) and subscript_axis(term, self.context) in self.single:
+            return num(0)
         if term.op in ("index", "num"):
             return term
         if term.op == "var":
@@ -423,6 +426,11 @@ class Normal:
     exp = functions.exp
 
 
+def _entry(nf: Normal, term: Term) -> Poly:
+    place = nf.subscript(term)
+    return nf.poly(place) if place.op == "num" else nf.atom(place)
+
+
 def _limit(nf: Normal, term: Term) -> Poly:
     from derive.kernel import limits
 
@@ -435,8 +443,9 @@ VALUES: dict[str, Callable[[Normal, Term], Poly]] = {
     "neg": lambda nf, t: scaled(nf.poly(t.args[0]), -1),
     **dict.fromkeys(("mul", "div", "pow"), powers.factored),
     "def": lambda nf, t: nf.poly(nf.unfold(t)),
-    **dict.fromkeys(("size", "const", "index"), Normal.atom),
-    **dict.fromkeys(("var", "argmax"), lambda nf, t: nf.atom(nf.subscript(t))),
+    "size": lambda nf, t: {UNIT: 1} if t.value in nf.single else nf.atom(t),
+    "const": Normal.atom,
+    **dict.fromkeys(("index", "var", "argmax"), _entry),
     "delta": lambda nf, t: nf.delta(*t.args),
     "where": by_case.branches,
     "fn": functions.function,

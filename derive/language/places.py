@@ -1,8 +1,8 @@
-"""Places in a term, as paths of argument numbers: what stands there, and something else in its place."""
+"""Places in a term, as paths of argument numbers, and something else in their place, here or everywhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from derive.term import Term, rebuild
 
@@ -22,3 +22,16 @@ def put(term: Term, path: tuple[int, ...], new: Term) -> Term:
         return new
     here = path[0]
     return rebuild(term, [*term.args[:here], put(term.args[here], path[1:], new), *term.args[here + 1 :]])
+
+
+def transform(term: Term, rule: Callable[[Term], Term | None]) -> Term:
+    """The term rewritten from the inside out: `rule` gives a replacement or None. Binders are not renamed."""
+    memo: dict[Term, Term] = {}
+
+    def walk(t: Term) -> Term:
+        if t not in memo:
+            new = rebuild(t, [walk(a) for a in t.args]) if t.args else t
+            memo[t] = rule(new) or new
+        return memo[t]
+
+    return walk(term)
