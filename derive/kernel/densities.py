@@ -67,41 +67,25 @@ def by_degree(poly: Poly, z: Term) -> dict[int, Poly] | None:
 
 
 def _ends(nf: Normal, shape: Shape, low: Term | None = None, high: Term | None = None) -> list[Term | None] | None:
-    """What z must be above and below for the indicators to be 1; None where that is not known."""
-    ends = [low, high]
+    """What z must be above and below for the indicators to be 1, the second not below the first; None where that is
+    not known."""
     for slope, constant in shape.above:
         signs = sign(nf, nf.term(slope))
         if signs not in (POS, NEG):
             return None
-        side = 0 if signs == POS else 1
         end = nf.term(scaled(nf.mul(constant, nf.power(slope, {UNIT: -1})), -1))
-        known = ends[side]
-        gap = POS if known is None else _gap(nf, known, end) if side == 0 else _gap(nf, end, known)
-        if gap & NEG and gap & POS:
-            return None
-        if gap & POS:
-            ends[side] = end
-    return ends
+        if signs == POS:
+            low = end if low is None else nf.canonical(fn("max", low, end))
+        else:
+            high = end if high is None else nf.canonical(fn("min", high, end))
+    return [low, high if low is None or high is None else nf.canonical(fn("max", low, high))]
 
 
-def _gap(nf: Normal, low: Term, high: Term) -> int:
-    """The signs of high - low."""
-    return sign(nf, nf.canonical(high - low))
-
-
-def _between(nf: Normal, shape: Shape, ends: list[Term | None], above: Callable[[Term | None], Term]) -> Poly | None:
-    """What lies between the ends, by what lies above each; without one, all does. None where their order is unknown."""
+def _between(nf: Normal, shape: Shape, ends: list[Term | None], above: Callable[[Term | None], Term]) -> Poly:
+    """What lies between the ends, by what lies above each; without one, all does."""
     low, high = ends
-    if low is not None and high is not None:
-        left = _gap(nf, low, high)
-        if left & NEG and left & POS:
-            return None
-        if not left & POS:
-            return {}
-    if shape.point:
-        return {}
-    total = nf.poly(above(low))
-    return total if high is None else add_to(dict(total), nf.poly(above(high)), -1)
+    total = {} if shape.point else nf.poly(above(low))
+    return total if high is None or shape.point else add_to(dict(total), nf.poly(above(high)), -1)
 
 
 def normal(nf: Normal, shape: Shape, mean: Term, variance: Term) -> Poly | None:
@@ -116,8 +100,7 @@ def normal(nf: Normal, shape: Shape, mean: Term, variance: Term) -> Poly | None:
     exponent = tilt * mean + tilt**2 * variance / 2 + square * mean**2
     factor = nf.mul(nf.poly(fn("exp", exponent / room)), nf.power(nf.poly(room), {UNIT: Fraction(-1, 2)}))
     mean, variance = (mean + tilt * variance) / room, variance / room
-    found = _between(nf, shape, ends, lambda end: moment(mean, variance, shape.power, end))
-    return found and nf.mul(factor, found)
+    return nf.mul(factor, _between(nf, shape, ends, lambda end: moment(mean, variance, shape.power, end)))
 
 
 def uniform(nf: Normal, shape: Shape, low: Term, high: Term) -> Poly | None:

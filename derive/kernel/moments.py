@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from derive.kernel import densities, sums
 from derive.kernel.context import Declaration, Law
-from derive.kernel.poly import UNIT, Mono, Poly, add_to, components, joined, key, scaled
+from derive.kernel.poly import UNIT, Mono, Poly, add_to, components, key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, ZERO, sign
 from derive.term import PI, TRUE, Term, add, cmp, fn, make, mul, num, over, substitute, subterms, var
@@ -163,12 +163,7 @@ def _expect(nf: Normal, letters: frozenset[Term], mono: Mono, seen: list[Poly]) 
 
 def with_addend(nf: Normal, letters: frozenset[Term], mono: Mono) -> tuple[tuple[Term, ...], Poly] | None:
     """The monomial with the addend of one of its random sums in place of it, at new letters; None where it has none."""
-    for a, e in sorted(mono, key=lambda p: key(p[0])):
-        if a.op == "sum" and isinstance(e, int) and e > 0 and random_names(nf, a):
-            new = sums.unused(nf, a.bound, letters.union(*(b.letters for b, _ in mono)))
-            body = nf.poly(substitute(a.args[0], dict(zip(a.bound, new, strict=True))))
-            return new, nf.mul(nf.finish(joined(mono, {(a, -1)})), body)
-    return None
+    return sums.with_addend(nf, letters, mono, lambda a: bool(random_names(nf, a)))
 
 
 def _group(nf: Normal, group: Mono, seen: list[Poly]) -> Poly:

@@ -7,7 +7,7 @@ by their places; a bad choice misses an equality and cannot make one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -97,12 +97,10 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
             for old, new in (a.args[::-1], a.args):
                 if old in letters and old not in new.letters:
                     return sum_over(nf, letters - {old}, nf.rename_mono(mono - {(a, e)}, {old: new}))
-    for a, e in ordered:  # a product of sums that share a letter is one sum over all their letters
-        if a.op == "sum" and isinstance(e, int) and e > 0 and not a.letters.isdisjoint(letters):
-            taken = frozenset().union(*(p[0].letters for p in mono)) | letters
-            fresh = unused(nf, a.bound, taken)
-            body = nf.poly(substitute(a.args[0], dict(zip(a.bound, fresh, strict=True))))
-            return sum_over(nf, letters | set(fresh), nf.mul(nf.finish(joined(mono, {(a, -1)})), body))
+    # A product of sums that share a letter is one sum over all their letters.
+    addends = with_addend(nf, letters, mono, lambda a: not a.letters.isdisjoint(letters))
+    if addends is not None:
+        return sum_over(nf, letters | set(addends[0]), addends[1])
     for a, e in ordered:  # a letter that stands in one order only is counted
         if a.op == "where" and a.args[0].value == "<" and e == 1:
             for k, end in (a.args[0].args, a.args[0].args[::-1]):
@@ -119,6 +117,18 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     for reached, part in components(mono - outside, lambda a: letters & a.letters):
         result = nf.mul(result, _close(nf, reached, part))
     return result
+
+
+def with_addend(
+    nf: Normal, letters: frozenset[Term], mono: Mono, chosen: Callable[[Term], bool]
+) -> tuple[tuple[Term, ...], Poly] | None:
+    """The monomial with the addend of a chosen sum in place of it, at new letters; None where there is none."""
+    for a, e in sorted(mono, key=lambda p: key(p[0])):
+        if a.op == "sum" and isinstance(e, int) and e > 0 and chosen(a):
+            new = unused(nf, a.bound, letters.union(*(b.letters for b, _ in mono)))
+            body = nf.poly(substitute(a.args[0], dict(zip(a.bound, new, strict=True))))
+            return new, nf.mul(nf.finish(joined(mono, {(a, -1)})), body)
+    return None
 
 
 def _close(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
