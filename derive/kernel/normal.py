@@ -224,26 +224,13 @@ class Normal:
             test = cmp("==", *atom.args) if atom.op == "delta" else atom.args[0]
             relations = ("==", "!=") if test.value == "==" else (test.value, "==", "<" if test.value == ">" else ">")
             cells = [cmp(relation, *test.args) for relation in relations]
-        source = self.term(poly)
         for cell in cells:
             here = self.under(cell)
-            if here is None:
-                continue
-            term = source
-            if atom.op == "var":
-                term = sums.swap_entry(term, atom, cell.args[1])
-            elif cell.value == "==" and self.index_like(cell.args[0]):
-                new, old = sorted(cell.args, key=letter_key)
-                if old.op != "index" or old in new.letters:
-                    new, old = old, new
-                term = substitute(term, {old: new})
-            elif cell.value == "==" and (entry := by_case.solved(self, cell.args[0])) is not None:
-                term = sums.swap_entry(term, *entry)
-            if known.contradicted(here):
-                continue
-            part = here.poly(term)
-            if part == poly or not here.is_zero(part, depth - 1):
-                return False
+            if here is not None and not known.contradicted(here):  # what holds in the case is put in by its indicator
+                term = self.term(self.mul(self.condition(cell), poly))
+                part = here.poly(sums.swap_entry(term, atom, cell.args[1]) if atom.op == "var" else term)
+                if part == poly or not here.is_zero(part, depth - 1):
+                    return False
         return True
 
     def term(self, poly: Poly) -> Term:
