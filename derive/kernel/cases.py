@@ -295,20 +295,8 @@ def delta_law(nf: Normal, a: Term, rest: Mono) -> Poly | None:
     old, new = a.args[::-1] if a.args[1].op == "index" else a.args
     if new.op == "var" or old.op == "var":
         old, new = (new, old) if new.op == "var" else (old, new)
-        if new.op != "index" or all(sums.swap_entry(b, old, new) is b for b, _ in rest):
-            return None
-        return nf.mul(nf.atom(a), exchanged(nf, rest, old, new))
-    if old.op != "index" or old in new.letters or not any(old in p[0].letters for p in rest):
-        return None
-    return nf.mul(nf.atom(a), nf.rename_mono(rest, {old: new}))
-
-
-def exchanged(nf: Normal, mono: Mono, old: Term, new: Term) -> Poly:
-    """The monomial with an entry, written exactly so, replaced by an equal term."""
-    result: Poly = {UNIT: 1}
-    for b, e in mono:
-        result = nf.mul(result, nf.power(nf.poly(sums.swap_entry(b, old, new)), {UNIT: e}))
-    return result
+        return exchanged(nf, a, rest, old, new) if new.op == "index" else None
+    return exchanged(nf, a, rest, old, new) if old.op == "index" and old not in new.letters else None
 
 
 def zero_law(nf: Normal, a: Term, rest: Mono) -> Poly | None:
@@ -319,10 +307,20 @@ def zero_law(nf: Normal, a: Term, rest: Mono) -> Poly | None:
     if any(b is u for b, _ in rest):
         return {}
     entry = solved(nf, u)
-    if entry is not None:
-        seen = any(sums.swap_entry(b, *entry) is not b for b, _ in rest)  # nothing is put into a mean
-        return nf.mul(nf.atom(a), exchanged(nf, rest, *entry)) if seen else None
-    return None
+    return None if entry is None else exchanged(nf, a, rest, *entry)
+
+
+def exchanged(nf: Normal, a: Term, rest: Mono, old: Term, new: Term) -> Poly | None:
+    """The monomial, beside the indicator a, with a letter or an entry written exactly so replaced by an equal term;
+    None where it holds none. Nothing is put into a mean."""
+
+    def put(b: Term) -> Term:
+        return substitute(b, {old: new}) if old.op == "index" else sums.swap_entry(b, old, new)
+
+    if all(put(b) is b for b, _ in rest):
+        return None
+    powered = (nf.power(nf.poly(put(b)), {UNIT: e}) for b, e in rest)
+    return nf.mul(nf.atom(a), reduce(nf.mul, powered, {UNIT: 1}))
 
 
 def solved(nf: Normal, u: Term) -> tuple[Term, Term] | None:
