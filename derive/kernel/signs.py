@@ -11,7 +11,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from derive.kernel.poly import key
-from derive.term import NONLOCAL, TRUE, Term, mul, negation, over, replace_variable, size, subterms
+from derive.term import NONLOCAL, TRUE, Term, negation, over, replace_variable, size, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -98,7 +98,7 @@ def _replaced(nf: Normal, term: Term) -> int:
 
 def _binder(nf: Normal, term: Term) -> int:
     """The signs of a sum, product or extremum: what is known of a fixed letter says nothing of a bound one."""
-    from derive.kernel import sums
+    from derive.kernel import cases, sums
 
     letters, body, filter_ = sums.opened(nf, term)
     here = nf.under(filter_)
@@ -107,26 +107,13 @@ def _binder(nf: Normal, term: Term) -> int:
     if term.op == "sum":
         signs = signs if filled and signs != NEG | POS else signs | ZERO
         if signs == POS | ZERO and here is not None:  # as positive as the sum without its positive factors
-            core = _without_positive(here, body)
+            core = here.term(cases.bare(here, here.poly(body)))
             if core is not body and not sign(nf, over("sum", core, *letters, where=filter_)) & ZERO:
                 return POS
         return signs
     if term.op == "prod":
         return signs if signs in (POS, POS | ZERO) else ANY
     return signs if filled else ANY
-
-
-def _without_positive(nf: Normal, body: Term) -> Term:
-    """What is 0 exactly where the body is, for a body that is not negative: positive factors and powers left out."""
-    if body.op == "div":
-        return _without_positive(nf, body.args[0]) if sign(nf, body.args[1]) == POS else body
-    if body.op == "pow" and body.args[1].op == "num" and body.args[1].value > 0:
-        return body.args[0] if not sign(nf, body.args[0]) & NEG else body
-    if body.op == "mul":
-        factors = [_without_positive(nf, a) for a in body.args if sign(nf, a) != POS]
-        if len(factors) < len(body.args) or any(f is not a for f, a in zip(factors, body.args, strict=True)):
-            return mul(*factors)
-    return body
 
 
 def nonempty(nf: Normal, letters: tuple[Term, ...], filter_: Term) -> bool:
