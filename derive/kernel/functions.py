@@ -112,49 +112,49 @@ def _product(nf: Normal, mono: Mono) -> tuple[Poly, Mono] | None:
 
 
 def log(nf: Normal, term: Term) -> Poly:
-    """The logarithm of a product as a sum of logarithms where each factor is positive, or there is one."""
+    """The logarithm of a term, its factors read as they are written."""
     parts = powers.factors(nf, term, {UNIT: 1})
-    total: Poly = {}
-    for base, e, source in parts:
-        signs = sign(nf, source) & sign(nf, nf.term(base))
-        k, alone = constant(e), len(parts) == 1
-        if source.op == "fn" and source.value == "abs" or (isinstance(k, int) and k % 2 == 0 and signs != POS):
-            one = log_abs(nf, base) if alone or not signs & ZERO else None
-        else:  # a power of a negative base stays whole
-            one = log_of(nf, base) if signs == POS or (alone and (isinstance(k, int) or not signs & NEG)) else None
-        if one is None:  # where that factor is not positive, the others would be left over
-            return log_of(nf, nf.poly(term))
-        add_to(total, nf.mul(e, one))
-    return total
+    found = _log_product(nf, parts, len(parts) == 1)
+    return log_of(nf, nf.poly(term)) if found is None else found
 
 
 def log_of(nf: Normal, u: Poly) -> Poly:
-    """log u, its factors taken apart where each is positive, or there is one."""
+    """log u, its factors taken apart."""
     if nf.cases(u) is not None:
         return nf.by_cases(u, lambda here, part: log_of(here, part))
     if not u:  # the logarithm of what is not positive
         return {}
     scale, content, rest = powers.parts(nf, u)
-    parts: list[tuple[Term, Exponent]] = sorted(content, key=lambda p: key(p[0]))
+    parts = [(nf.poly(a), {UNIT: x}, a) for a, x in sorted(content, key=lambda p: key(p[0]))]
     if len(rest) > 1:
         side = 1 if scale > 0 else -1
-        parts.append((nf.term(scaled(rest, side)), 1))
+        parts.append((scaled(rest, side), {UNIT: 1}, nf.term(scaled(rest, side))))
         scale = scale * side
     alone = len(parts) == 1 and scale == 1
-    total: Poly = {}
-    for a, x in parts:
-        signs = sign(nf, a)
-        if signs != POS and isinstance(x, int) and x % 2 == 0 and (alone or not signs & ZERO):
-            one = log_abs(nf, nf.poly(a))
-        elif signs == POS or alone:
-            one = _log_atom(nf, a)
-        else:  # where a factor is not positive, the others would be left over
-            return nf.atom(fn("log", nf.term(u)))
-        add_to(total, one, x)
-    if scale < 0:
-        return {}
-    for p, k in primes(Fraction(scale)).items():
+    if alone and constant(parts[0][1]) == 1:
+        return _log_atom(nf, parts[0][2])
+    total = _log_product(nf, parts, alone)
+    if total is None:
+        return nf.atom(fn("log", nf.term(u)))
+    for p, k in primes(Fraction(scale)).items() if scale > 0 else ():
         add_to(total, nf.atom(fn("log", num(p))), k)
+    return total if scale > 0 else {}
+
+
+def _log_product(nf: Normal, parts: list[powers.Factor], alone: bool) -> Poly | None:
+    """The logarithm of a product as a sum of logarithms where each factor is positive, or stands alone; else None:
+    where a factor is not positive the others would be left over."""
+    total: Poly = {}
+    for base, e, source in parts:
+        signs = sign(nf, source) & sign(nf, nf.term(base))
+        k = constant(e)
+        if source.op == "fn" and source.value == "abs" or (isinstance(k, int) and k % 2 == 0 and signs != POS):
+            one = log_abs(nf, base) if alone or not signs & ZERO else None
+        else:  # a power of a negative base stays whole
+            one = log_of(nf, base) if signs == POS or (alone and (k is not None or not signs & NEG)) else None
+        if one is None:
+            return None
+        add_to(total, nf.mul(e, one))
     return total
 
 
