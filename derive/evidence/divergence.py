@@ -29,7 +29,8 @@ from derive.evidence.numbers import (
     written_out,
 )
 from derive.evidence.places import Budget, Entry, Evaluation, Exhausted, Letters, Limiting, NeedsDraw, Random
-from derive.term import NONLOCAL, Term, fn, substitute, subterms, transform, var
+from derive.language.places import transform
+from derive.term import NONLOCAL, Term, fn, substitute, subterms, var
 
 Combine = Callable[[list[Number]], Number]
 Drawn = dict[Entry, Scalar]

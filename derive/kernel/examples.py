@@ -117,7 +117,7 @@ class Example(Normal):
     def admit(self, entry: Term, value: Term) -> None:
         """Raise Rejected unless the value is one that the declaration of the entry admits."""
         declaration = self.context.declarations[entry.value]
-        if declaration.kind in KIND and not sign(self, value) & KIND[declaration.kind]:
+        if declaration.kind in KIND and sign(self, value) & ~KIND[declaration.kind]:
             raise Rejected(f"{entry.value} is declared {declaration.kind}")
         if declaration.kind in ("bit", "index", "integer"):
             self.whole(value, {"bit": 2, "integer": None}.get(declaration.kind, self.sizes.get(declaration.over or "")))
@@ -202,7 +202,7 @@ class Example(Normal):
             raise Rejected(f"{op} over nothing")
         case, value = cases[0]
         for other in cases[1:]:
-            if sign(self, other[1] - value) == (NEG if op == "min" else POS):
+            if self.value(cmp("<" if op == "min" else ">", other[1], value)):
                 case, value = other
         return case[term.bound[0]] if op == "argmax" else value
 
@@ -230,7 +230,10 @@ class Example(Normal):
 
     def value(self, condition: Term) -> bool:
         """Whether a condition without free letters holds, in total semantics."""
-        return constant(self.condition(self.write(condition))) == 1
+        found = constant(self.condition(self.write(condition)))
+        if found is None:
+            raise Rejected("two numbers are too close to be told apart")
+        return found == 1
 
     def extended(self, guards: tuple[Term, ...]) -> Normal | None:
         """The example, where the conditions hold in it."""
