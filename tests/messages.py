@@ -75,7 +75,7 @@ PASSED = (
     ("evidence/contradiction", "Contradiction", 3),
     ("kernel/check", "Fact", 4),
     ("kernel/normal", "Fact", 4),
-    ("kernel/check", "facts_from", 1),
+    ("kernel/check", "facts_from", 2),
     ("kernel/check", "__init__", 0),
     ("term", "__init__", 0),
     ("codegen/quantities", "KeyError", 0),

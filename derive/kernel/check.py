@@ -83,8 +83,7 @@ class Ground:
             if n.condition.op == "E"
         ]
         self.open = [n for n in self.needs if not domain.met(self.plain, n, ())]
-        telling = [n for n in self.needs if not domain.plainly(self.plain, n)]
-        more = list(domain.facts_from(telling, "the left side is defined"))
+        more = list(domain.facts_from(self.plain, self.needs, "the left side is defined"))
         self.full = self.normal([*self.facts, *more]) if more else self.plain
 
     def free(self, letters: Iterable[Term]) -> bool:

@@ -17,7 +17,7 @@ from derive.kernel.integrable import MEANS, integrable
 from derive.kernel.normal import Normal
 from derive.kernel.poly import CASES, PIECEWISE, constant
 from derive.kernel.powers import integral
-from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, sign, split
+from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, sign, split
 from derive.term import (
     CONDITIONS,
     FALSE,
@@ -383,23 +383,14 @@ def _discrete(nf: Normal, term: Term) -> bool:
 # -- from needs to facts, and from facts to reasons ------------------------------------------------------------------
 
 
-def facts_from(needed: Iterable[Need], source: str) -> Iterator[Fact]:
-    """The facts that hold where a term with these needs is defined."""
+def facts_from(nf: Normal, needed: Iterable[Need], source: str) -> Iterator[Fact]:
+    """The facts that hold where a term with these needs is defined, but for what the sign of a normal form tells."""
     for need in needed:
-        if need.implied and need.condition.op == "cmp":
-            signs = RELATION[need.condition.value]
-            yield Fact(difference(need.condition), signs, frozenset(need.letters), need.guards, source)
-
-
-def plainly(nf: Normal, need: Need) -> bool:
-    """Whether the need is met by the sign of its normal form, so that it tells nothing new."""
-    here = nf.extended(need.guards)
-    if here is None or need.condition.op != "cmp":
-        return here is None
-    gap, signs = difference(need.condition), POS
-    for factor in gap.args if gap.op == "mul" else (gap,):  # products are not multiplied out
-        signs = mul_signs(signs, sign(here, here.canonical(factor)))
-    return not signs & ~RELATION[need.condition.value]
+        here = nf.extended(need.guards)
+        if here is not None and need.implied and need.condition.op == "cmp":
+            gap, signs = difference(need.condition), RELATION[need.condition.value]
+            if sign(here, here.canonical(gap)) & ~signs:
+                yield Fact(gap, signs, frozenset(need.letters), need.guards, source)
 
 
 def met(nf: Normal, need: Need, known: Iterable[Need]) -> bool:
