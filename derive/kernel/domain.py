@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 from derive.kernel import moments
 from derive.kernel.boundaries import changes_sign, lasting
@@ -17,7 +18,7 @@ from derive.kernel.integrable import MEANS, integrable
 from derive.kernel.normal import Normal
 from derive.kernel.poly import CASES, PIECEWISE, constant
 from derive.kernel.powers import integral
-from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, sign, split
+from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, mul_signs, sign, split
 from derive.term import (
     CONDITIONS,
     FALSE,
@@ -388,9 +389,10 @@ def facts_from(nf: Normal, needed: Iterable[Need], source: str) -> Iterator[Fact
     for need in needed:
         here = nf.extended(need.guards)
         if here is not None and need.implied and need.condition.op == "cmp":
-            gap, signs = difference(need.condition), RELATION[need.condition.value]
-            if sign(here, here.canonical(gap)) & ~signs:
-                yield Fact(gap, signs, frozenset(need.letters), need.guards, source)
+            gap, told = difference(need.condition), RELATION[need.condition.value]
+            factors = gap.args if gap.op == "mul" else (gap,)  # products are not multiplied out
+            if reduce(mul_signs, (sign(here, here.canonical(f)) for f in factors)) & ~told:
+                yield Fact(gap, told, frozenset(need.letters), need.guards, source)
 
 
 def met(nf: Normal, need: Need, known: Iterable[Need]) -> bool:
