@@ -1028,4 +1028,4 @@ def test_sums_are_written_out_at_all_places_of_the_axis(why: str) -> None:
     case = claimed(claim, hypothesis, "i != j")
     assert refused(case, step(places))
     case = claimed(claim, "n == 2", "i != j")
-    assert accepted(case, step((I, J))).hypotheses == {0}
+    assert accepted(case, step((I, J)))

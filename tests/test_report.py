@@ -21,6 +21,7 @@ from derive.engine.verdict import ClaimResult, TheoryResult
 from derive.kernel.check import check as kernel_check
 from derive.kernel.proof import Condition, Proof
 from derive.language import catalogue, loads
+from derive.language.places import put
 from derive.report import counterexample, escape, prose, words
 from derive.report.conditions import telling
 from derive.report.document import ClaimView, Document, document, formulas
@@ -32,7 +33,7 @@ from derive.report.pdf import by_pdflatex
 from derive.report.printer import Printer, positive_part
 from derive.report.render import FORMATS, render
 from derive.report.typeset import LATEX
-from derive.term import Term, alike, defined, diff, index, mul, over, put, subterms, var
+from derive.term import Term, alike, defined, diff, index, mul, over, subterms, var
 
 Derive = Callable[..., Run]
 needs_pdflatex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
