@@ -173,7 +173,7 @@ MALFORMED = (ArithmeticError, AssertionError, AttributeError, LookupError, Recur
 def check(
     proof: Proof, context: Context, tick: Callable[[], None] | None = None, names: Names | None = None
 ) -> Account:
-    """Replay the proof. Returns the account of what was used; raises Rejected with the step and the reason.
+    """Replay the proof. Returns the account of what was met; raises Rejected with the step and the reason.
 
     `names`, if given, holds those of the context already.
     """
