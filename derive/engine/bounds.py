@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from derive.engine.order import Search
     from derive.engine.strategies import Goal
 
+MAX_SIZE = 8  # that a size is known to have
 MAX_EXPONENTS = 6
 MAX_POWER = 12  # of what stands under a logarithm
 
@@ -124,7 +125,8 @@ def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
         gap = add(size(t.value[1]), num(-1), neg(a))
         yield combination(gap, (Part(ONE, (), (k,), cmp(">", k, a)),), letters)
     elif t.op == "size":
-        gap = sub(t, num(here.least(t)))
+        known = (c for c in range(MAX_SIZE, 1, -1) if not sign(here, t - c) & NEG)
+        gap = sub(t, num(next(known, 1)))
         yield combination(gap, (Part(gap),), ())
     elif t.op == "fn" and t.value in ("sin", "cos", "erf", "atan"):
         yield from bounded(t.value, a.args[0], letters)
@@ -143,7 +145,7 @@ def entries(search: Search, here: Normal, t: Term) -> Iterator[Line]:
         at_one, at_two = (over("sum", substitute(t.args[0], {k: p}), *rest) for p in (one, two))
         value, summed = substitute(t.args[0], inner), tuple(inner.values())
         part = Part(value, (), summed, cmp("!=", inner[k], one))
-        many = strict and here.least(size(axis)) > 1
+        many = strict and sign(here, size(axis) - 1) == POS
         yield combination(sub(t, at_one), (part,), (*letters, one), strict=many)
         if sum(b.value[1] == axis for b in search.board.fixed) > 1:
             part = Part(value, (), summed, both(cmp("!=", inner[k], one), cmp("!=", inner[k], two)))

@@ -15,22 +15,8 @@ from derive.kernel.order import STEEPEST
 from derive.kernel.poly import key
 from derive.kernel.proof import Cite, Line, Part, Rejected
 from derive.kernel.signs import NEG, sign
-from derive.term import (
-    ONE,
-    TRUE,
-    TWO,
-    Term,
-    add,
-    cmp,
-    make,
-    mul,
-    over,
-    power,
-    sub,
-    substitute,
-    subterms,
-    transform,
-)
+from derive.language.places import transform
+from derive.term import ONE, TRUE, TWO, Term, add, cmp, make, mul, over, power, sub, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
