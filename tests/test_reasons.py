@@ -11,7 +11,10 @@ from derive.kernel.check import Ground
 from derive.language import loads
 from derive.language.printer import to_text
 
-HEAD = "n: axis\nu: uniform(0, 1)\nx: real[n]\nz: real[n]\nm = sum(x[k] for k in n)/n\nv = sum((x[k] - m)**2 for k in n)/n\n"
+HEAD = (
+    "n: axis\nu: uniform(0, 1)\nx: real[n]\nz: real[n]\n"
+    "m = sum(x[k] for k in n)/n\nv = sum((x[k] - m)**2 for k in n)/n\n"
+)
 
 
 @pytest.mark.parametrize(
