@@ -95,7 +95,7 @@ def test_false_claims_are_contradicted(text):
     "text",
     [
         ("limit(sin(u), u, oo) == 0",),
-        ("E(1/(1 + g**2)) == 1",),
+        ("E(lgamma(1 + g**2)) == 1",),
         ("x == x", "x > 0", "x < 0"),
         ("log(-u) == 1",),
         ("exp(z[i])**2 > exp(2*z[i])",),

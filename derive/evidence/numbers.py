@@ -137,7 +137,7 @@ def _times(a: Any, b: Any) -> Any:
             return Poison(a.jump or b.jump, False)
         poison, other = (a, b) if isinstance(a, Poison) else (b, a)
         return poison if sign(other) else Poison(poison.jump, False)
-    return a * b
+    return tame(a * b)
 
 
 def _joined(a: Monomial, b: Monomial) -> Monomial:
