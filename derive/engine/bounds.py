@@ -90,7 +90,10 @@ def suggest(search: Search, goal: Goal) -> None:
     if goal.strict:
         for line in _least(search, here, goal):
             search.suggest(line)
-    for makers in (curves.slopes, curves.parabolas, _exponentials, _logarithms, _powers):
+    for line in curves.slopes(search, here, goal):
+        search.suggest(line)
+    curves.parabolas(search, goal)
+    for makers in (_exponentials, _logarithms, _powers):
         for line in makers(search, here, goal):
             search.suggest(line)
 

@@ -11,14 +11,7 @@ from derive.kernel.order import INCREASING, ROWS, U, V
 from derive.kernel.proof import Line
 from derive.kernel.rules import instantiate
 from derive.kernel.signs import NEG, ZERO, sign
-from derive.term import (
-    ONE,
-    PI,
-    Term,
-    add,
-    fn,
-    sub,
-)
+from derive.term import ONE, PI, Term, add, fn, sub
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
@@ -50,8 +43,8 @@ def slopes(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
                 yield Line(condition, rule, (upper, lower), (), (), letters, goal.scope.where)
 
 
-def parabolas(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
-    """Parabolas that functions of the claim touch, where the goal has squares or is about sinh."""
+def parabolas(search: Search, goal: Goal) -> None:
+    """Suggest the parabolas that functions of the claim touch, where the goal has squares or is about sinh."""
     squared = any(isinstance(e, int) and e > 1 for m in goal.poly for _, e in m)
     found = list(search.curves)[:MAX_SLOPES]
     for name, u, letters in found:
@@ -66,7 +59,6 @@ def parabolas(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:
                 condition = instantiate(ROWS[one].conclusion, metas)
                 if search.suggest(Line(condition, one, values, (), (), letters, goal.scope.where)):
                     break
-    yield from ()
 
 
 def touching(nf: Normal, t: Term) -> Iterator[tuple[str, Term]]:

@@ -12,11 +12,10 @@ from derive.kernel.check import Ground
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Step, Use
 from derive.kernel.rules import RULES, instantiate, match
-from derive.language.places import put, subterm
+from derive.language.places import Path, put, subterm
 from derive.term import MINUS_ONE, ONE, Term, make, mul, rename_bound, subterms
 
 MAX_STEPS = 60
-Path = tuple[int, ...]
 
 
 class TooLong(Exception):

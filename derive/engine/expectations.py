@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from derive.engine.derivation import MAX_STEPS, Derivation, Path, first
+from derive.engine.derivation import MAX_STEPS, Derivation, first
 from derive.engine.fold import folded
 from derive.kernel import moments
+from derive.language.places import Path
 from derive.term import TRUE, TWO, Term, add, cmp, fresh, make, mul, num, over, power, substitute, subterms
 
 

@@ -64,14 +64,17 @@ def prepared(nf: Normal, equations: list[Equation]) -> list[Prepared]:
     return found
 
 
+def amount(nf: Normal, e: Equation, use: Use) -> Poly:
+    """What a use of the equation stands for: the sum of its multiplier times left - right, at its letters."""
+    gone = substitute(add(e.left, neg(e.right)), dict(use.letters))
+    return nf.poly(over("sum", mul(use.multiplier or num(1), gone), *use.over))
+
+
 def removed(nf: Normal, gap: Poly, mono: Mono, use: Use, table: Sequence[Prepared]) -> tuple[Use, Poly] | None:
     """The use, scaled so that it takes the monomial out of the gap, and what is left."""
-    assert use.multiplier is not None
     e = next(e for e, _, _ in table if (e.kind, e.number) == (use.kind, use.number))
-    mapping = dict(use.letters)
-    gone = add(substitute(e.left, mapping), neg(substitute(e.right, mapping)))
     try:
-        added = nf.poly(over("sum", mul(use.multiplier, gone), *use.over))
+        added = amount(nf, e, use)
     except Rejected:
         return None
     times = Fraction(gap[mono]) / added.get(mono, gap[mono])

@@ -7,13 +7,14 @@ other equations must close what is left.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
-from derive.engine.hypotheses import Equation, close_gap
+from derive.engine.hypotheses import Equation, amount, close_gap
 from derive.engine.lettering import names_of, pool
 from derive.kernel.check import Ground
 from derive.kernel.poly import Poly, add_to, key, mono_key
 from derive.kernel.proof import Proof, Rejected, Step, Use
-from derive.term import Term, index, mul, num, over, sub, substitute
+from derive.term import Term, index, mul, num, substitute
 
 MAX_TRIES = 24
 
@@ -24,14 +25,8 @@ def inserted(ground: Ground, claim: Term, equations: list[Equation]) -> Proof | 
     try:
         left, right = ground.claim.args
         gap = add_to(dict(nf.poly(left)), nf.poly(right), -1)
-        for tries, use in enumerate(insertions(ground, gap, equations)):
-            if tries >= MAX_TRIES:
-                break
-            e = next(e for e in equations if (e.kind, e.number) == (use.kind, use.number))
-            assert use.multiplier is not None
-            equation = substitute(sub(e.left, e.right), dict(use.letters))
-            rest = add_to(dict(gap), nf.poly(over("sum", mul(use.multiplier, equation), *use.over)), -1)
-            uses = close_gap(nf, rest, equations)
+        for e, use in islice(insertions(ground, gap, equations), MAX_TRIES):
+            uses = close_gap(nf, add_to(dict(gap), amount(nf, e, use), -1), equations)
             if uses is not None:
                 return Proof(claim, (Step("algebra", right, uses=(use, *uses)),))
     except (Rejected, RecursionError):
@@ -39,8 +34,8 @@ def inserted(ground: Ground, claim: Term, equations: list[Equation]) -> Proof | 
     return None
 
 
-def insertions(ground: Ground, gap: Poly, equations: list[Equation]) -> Iterator[Use]:
-    """Uses that put the left side of an equation to delta(p, q) into a term of the gap, at one of its letters."""
+def insertions(ground: Ground, gap: Poly, equations: list[Equation]) -> Iterator[tuple[Equation, Use]]:
+    """Equations to delta(p, q), with uses that put their left side into a term of the gap, at one of its letters."""
     nf, name = ground.full, next(pool(names_of(ground)))
     units = [e for e in equations if e.right.op == "delta" and set(e.right.args) <= e.letters]
     for mono in sorted(gap, key=lambda m: (len(m), mono_key(m))):
@@ -51,4 +46,4 @@ def insertions(ground: Ground, gap: Poly, equations: list[Equation]) -> Iterator
                     if p.value[1] == i.value[1]:
                         other = index(name, i.value[1])
                         multiplier = mul(num(-1), substitute(term, {i: other}))
-                        yield Use(e.kind, e.number, ((p, i), (q, other)), multiplier, (other,))
+                        yield e, Use(e.kind, e.number, ((p, i), (q, other)), multiplier, (other,))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from derive.engine.derivation import Derivation, Path, TooLong, backwards
+from derive.engine.derivation import Derivation, TooLong, backwards
 from derive.engine.fold import names, written
 from derive.engine.hypotheses import Equation, Prepared, close_gap, moves, prepared, removed, weight
 from derive.engine.steps import work
@@ -17,6 +17,7 @@ from derive.kernel.normal import Normal
 from derive.kernel.poly import Poly, add_to, mono_key
 from derive.kernel.proof import Proof, Rejected, Step, Use
 from derive.kernel.signs import NONLOCAL
+from derive.language.places import Path
 from derive.term import ONE, Term
 
 MOST = 24  # lines on each side

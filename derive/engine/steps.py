@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
 
-from derive.engine.derivation import MAX_STEPS, Derivation, Path, TooLong, first, identity, positions
+from derive.engine.derivation import MAX_STEPS, Derivation, TooLong, first, identity, positions
 from derive.engine.expectations import expectations
 from derive.engine.fold import folded, names, written
 from derive.kernel.check import Ground, stated
@@ -18,6 +18,7 @@ from derive.kernel.derivative import SLOPES, depends
 from derive.kernel.normal import Normal
 from derive.kernel.poly import add_to
 from derive.kernel.proof import Proof, Rejected, Use
+from derive.language.places import Path
 from derive.term import (
     ONE,
     TRUE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derive.engine.derivation import Path, backwards, identity
+from derive.engine.derivation import backwards, identity
 from derive.engine.fold import names, written
 from derive.engine.lettering import names_of, pool
 from derive.kernel import moments, symmetry
@@ -12,7 +12,7 @@ from derive.kernel.check import Ground
 from derive.kernel.normal import Normal
 from derive.kernel.poly import key
 from derive.kernel.proof import Proof, Rejected, Step, Use
-from derive.language.places import put, transform
+from derive.language.places import Path, put, transform
 from derive.term import NONLOCAL, Term, index, make, over, size, substitute, subterms, var
 
 MAX_DEPTH = 3  # symmetries in a row

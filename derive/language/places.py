@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from derive.term import Term, rebuild
 
+Path = tuple[int, ...]
 
-def subterm(term: Term, path: Iterable[int]) -> Term:
+
+def subterm(term: Term, path: Path) -> Term:
     """The subterm at the path of argument numbers. Raises IndexError where there is none."""
     for step in path:
         if not 0 <= step < len(term.args):
@@ -16,7 +18,7 @@ def subterm(term: Term, path: Iterable[int]) -> Term:
     return term
 
 
-def put(term: Term, path: tuple[int, ...], new: Term) -> Term:
+def put(term: Term, path: Path, new: Term) -> Term:
     """The term with the subterm at the path replaced, bound letters left as they are: it stands in their scope."""
     if not path:
         return new

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from derive.kernel.context import Context
 from derive.kernel.proof import Condition, Step
-from derive.language.places import subterm
+from derive.language.places import Path, subterm
 from derive.report import words
 from derive.report.conditions import telling
 from derive.report.lines import told_use
@@ -21,7 +21,6 @@ SPOKEN = {"telescoping", "symmetry"}  # uses of which the rule's own name says e
 FEWEST = 3  # lines on a part that is worked out by itself, at least
 AROUND = 4  # nodes that surround it, at least
 SAVED = 40  # nodes that are not written again, in all of its lines, at least
-Path = tuple[int, ...]
 
 
 @dataclass(frozen=True)
