@@ -237,13 +237,14 @@ def _rechecking(document: Document) -> str:
 
 def _formulas(form: Format, printer: Printer) -> dict[str, Callable[..., Any]]:
     """What a template of plain text prints terms with."""
+
+    def display(term: Term, relation: str | None = None, words: str = "", room: float = ROOM) -> Markup:
+        formula = printer.display(term, relation, room)
+        return Markup(form.noted % (formula, words) if words else form.display % formula)
+
     return {
         "inline": lambda term: Markup(form.inline % printer.inline(term)),
-        "display": lambda term, relation=None, words="": Markup(
-            form.noted % (printer.display(term, relation), words)
-            if words
-            else form.display % printer.display(term, relation)
-        ),
+        "display": display,
         "letters": lambda terms: Markup(form.inline % printer.letters(terms)),
         "entry": lambda name, letters=(): Markup(form.inline % printer.name_of(name, letters)),
         "equality": lambda left, right: Markup(form.inline % f"{printer.inline(left)} = {printer.inline(right)}"),
