@@ -172,7 +172,7 @@ INNER = "    "  # before what stands in the lines on a part
 def _steps(view: ClaimView) -> list[str]:
     if view.start is None:
         return []
-    rules = [f"{step.number}. {step.rule}{f' of {step.name}' if step.name else ''}" for step in view.steps]
+    rules = [f"{step.numbers}. {step.rule}{f' of {step.name}' if step.name else ''}" for step in view.steps]
     wide = max(map(len, rules)) + 1
     lines = [f"{'':<{wide}}  {to_text(view.start)}"]
     for step, rule in zip(view.steps, rules, strict=True):

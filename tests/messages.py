@@ -55,6 +55,7 @@ RETURNED = (
     ("report/document", "_closing"),
     ("report/lines", "told_use"),
     ("report/words", "sizes"),
+    ("report/words", "as_before"),
     ("report/numbers", "_summary"),
     ("report/numbers", "_cell"),
     ("report/numbers", "ulps"),

@@ -238,8 +238,9 @@ def test_part_is_worked_out_by_itself_and_put_back(checked: Callable[[str], Theo
         for claim, view in claims_and_views(result):
             open_: list[tuple[Term, Term]] = []  # each part that is being worked out, and what it is a part of
             line = view.start
-            for step, shown in zip(claim.proof.steps if claim.proof else (), view.steps, strict=False):
-                assert line is not None
+            for shown in view.steps:
+                assert line is not None and claim.proof is not None
+                step = claim.proof.steps[(shown.last or shown.number) - 1]
                 if shown.part is not None:
                     assert shown.part in set(subterms(line))
                     open_.append((shown.part, line))
@@ -254,6 +255,41 @@ def test_part_is_worked_out_by_itself_and_put_back(checked: Callable[[str], Theo
                     assert line is step.after
             assert not open_
     assert depths >= {0, 1, 2}
+
+
+def test_lines_that_were_shown_of_other_letters_are_named_instead(checked: Callable[[str], TheoryResult]) -> None:
+    """The steps named before are the very steps of the proof, and no part that is shown in full could be named."""
+    named = 0
+    for result in map(checked, catalogue()):
+        for claim, view in claims_and_views(result):
+            steps = claim.proof.steps if claim.proof else ()
+            assert [n for v in view.steps for n in range(v.number, (v.last or v.number) + 1)] == [
+                *range(1, len(view.steps and steps) + 1)
+            ]
+            for shown in (v for v in view.steps if v.last is not None):
+                first, last = map(int, re.findall(r"\d+", shown.rule))
+                assert last < shown.number and shown.part is not None and shown.last is not None
+                there, here = steps[first - 1 : last], steps[shown.number - 1 : shown.last]
+                assert [s.rule for s in here] == [s.rule for s in there]
+                assert shape(shown.after) == shape(next(v.after for v in view.steps if v.number == last))
+                named += 1
+    assert named
+
+
+def shape(term: Term) -> object:
+    """The term without the names of its letters."""
+    return term.value[1] if term.op == "index" else (term.op, term.value, *map(shape, term.args))
+
+
+@pytest.mark.parametrize(("other", "value", "named"), [("s[j], z[k]", "s[j]*(delta(j, k) - s[k])", ["11–20"]),
+                                                       ("s[i], z[i]", "s[i]*(1 - s[i])", ["15–19"])])  # fmt: skip
+def test_only_distinct_letters_stand_for_distinct_ones(other: str, value: str, named: list[str]) -> None:
+    """diff(s[i], z[i]) is not diff(s[i], z[j]) of other letters; the derivative of the sum in it is."""
+    text = "n: axis\nz: real[n]\nZ = sum(exp(z[k]) for k in n)\ns[i] = exp(z[i])/Z\n"
+    text += f"assert diff(s[i], z[j])*diff({other}) == s[i]*(delta(i, j) - s[j])*{value}\n"
+    (theorem,) = document(checked_text(text)).theorems
+    assert theorem.verdict == "proved"
+    assert [line.numbers for line in theorem.claims[0].steps if line.last is not None] == named
 
 
 def places(term: Term, part: Term, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:

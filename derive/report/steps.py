@@ -1,13 +1,15 @@
 """The steps of a derivation as a reader meets them.
 
 A derivative or mean of a name is worked out by itself, in lines that show it alone, and then put back: so does a
-textbook, and what surrounds it need not be copied from line to line.
+textbook, and what surrounds it need not be copied from line to line. Where it is worked out again, of other letters,
+the lines that did so before are named.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from derive.kernel.context import Context
 from derive.kernel.proof import Condition, Step
@@ -15,7 +17,7 @@ from derive.language.places import Path, subterm
 from derive.report import words
 from derive.report.conditions import telling
 from derive.report.lines import told_use
-from derive.term import Term
+from derive.term import Term, alpha, index, substitute, subterms
 
 SPOKEN = {"telescoping", "symmetry"}  # uses of which the rule's own name says enough
 FEWEST = 3  # lines on a part that is worked out by itself, at least
@@ -40,14 +42,78 @@ class StepView:
     depth: int = 0  # of how many parts, one in the other, the line is about the innermost
     part: Term | None = None  # the part as it was, at the first line on it
     whole: Term | None = None  # what it is a part of, with it put back, at the last line on it
+    last: int | None = None  # the number of the last step where the line stands for several, that others showed
+
+    @property
+    def numbers(self) -> str:
+        """Which steps the line shows."""
+        return str(self.number) if self.last is None else f"{self.number}–{self.last}"
 
 
 def step_views(
     start: Term, steps: Sequence[Step], conditions: Sequence[tuple[Condition, ...]], context: Context
 ) -> Iterator[StepView]:
-    """The steps from the start, each with the conditions that it met."""
-    before = start
+    """The steps from the start, each with the conditions that it met; what was shown before, in one line."""
     chains = parts(start, steps)
+    views = [*_single(start, steps, conditions, context, chains)]
+    shown: dict[Any, int] = {}  # where lines on a part are, by what they say whatever its letters are
+    here = 0
+    while here < len(views):
+        first = views[here]
+        if first.part is None:
+            yield first
+            here += 1
+            continue
+        count = sum(1 for _ in within(chains[here][-1], steps[here:]))
+        said = _whatever_the_letters(views[here : here + count])
+        if said not in shown:
+            shown[said] = here
+            yield first
+            here += 1
+            continue
+        before, end = shown[said], views[here + count - 1]
+        yield replace(
+            end,
+            number=first.number,
+            last=end.number,
+            rule=words.as_before(before + 1, before + count),
+            source="",
+            name=None,
+            backwards=False,
+            place=None,
+            conditions=(),
+            rests_on=(),
+            part=first.part,
+        )
+        here += count
+
+
+def _whatever_the_letters(views: Sequence[StepView]) -> Any:
+    """What lines on a part say, the same for parts that differ in their letters alone."""
+    part = views[0].part
+    assert part is not None
+    letters = [t for t in subterms(part) if t in part.letters]
+    marks = {k: index(f"?{p}", k.value[1]) for p, k in enumerate(letters)}
+
+    def said(term: Term | None) -> Any:
+        return None if term is None else alpha(substitute(term, marks))
+
+    return (
+        said(part),
+        *((v.rule, v.name, v.backwards, v.depth - views[0].depth, said(v.after), v.rests_on) for v in views),
+        *(tuple((said(c.condition), c.reason) for c in v.conditions) for v in views),
+    )
+
+
+def _single(
+    start: Term,
+    steps: Sequence[Step],
+    conditions: Sequence[tuple[Condition, ...]],
+    context: Context,
+    chains: Sequence[tuple[Path, ...]],
+) -> Iterator[StepView]:
+    """A line for each step; the chains say to which parts it belongs."""
+    before = start
     for number, (step, chain) in enumerate(zip(steps, chains, strict=True), 1):
         met = conditions[number - 1] if number <= len(conditions) else ()
         place, result = subterm(before, step.path), subterm(step.after, step.path)

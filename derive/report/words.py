@@ -34,6 +34,11 @@ def rule_source(rule: str) -> str:
     return str(PROCEDURES.get(rule, ""))
 
 
+def as_before(first: int, last: int) -> str:
+    """What stands for lines that say again, of other letters, what these lines said."""
+    return f"as in steps {first} to {last}"
+
+
 def spoken_reason(reason: str | None, refuted: bool) -> str | None:
     """Why a claim is not proved, as readers are told: beside a counterexample nothing but what would close it."""
     if reason is None:
