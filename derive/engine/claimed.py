@@ -16,7 +16,7 @@ from derive.kernel.poly import key
 from derive.kernel.proof import Cite, Line, Part, Rejected
 from derive.kernel.signs import NEG, sign
 from derive.language.places import transform
-from derive.term import ONE, TRUE, TWO, Term, add, cmp, make, mul, over, power, sub, substitute, subterms
+from derive.term import ONE, TRUE, TWO, Term, add, cmp, make, mul, num, over, power, sub, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def from_claim(search: Search) -> None:
             return None
 
     claim = transform(search.ground.claim, worked_out)
-    parts = sorted(subterms(claim), key=key)
+    known = (t for h in search.ground.context.hypotheses for t in subterms(h) if t.op == "E")
+    parts = sorted({*subterms(claim), *known}, key=key)
     with suppress(Rejected):
         for line in _products_of_sums(search, nf, [t.args[0] for t in parts if t.op == "fn" and t.value == "sqrt"]):
             search.suggest(line)
@@ -48,10 +49,9 @@ def from_claim(search: Search) -> None:
             elif t.op == "max" and t.args[0].op == "fn" and t.args[0].value == "abs" and t.args[1] is TRUE:
                 for line in _squares(search, t):
                     search.suggest(line)
-            elif t.op == "E" and moments.random_names(nf, t.args[0]):  # E(f)**2 is at most E(f**2)
-                mapping, letters = general(search, t)
-                spread = make("Var", (substitute(t.args[0], mapping),))
-                search.suggest(Line(cmp(">=", spread, NOUGHT), "combination", (), (Part(spread),), (), letters))
+            elif t.op == "E" and moments.random_names(nf, t.args[0]):
+                for line in _spreads(search, t):
+                    search.suggest(line)
             elif t.op == "fn":
                 mapping, letters = general(search, t)
                 if t.value in STEEPEST:
@@ -66,6 +66,17 @@ def from_claim(search: Search) -> None:
                     search.suggest(line)
         except Rejected:
             continue
+
+
+def _spreads(search: Search, t: Term) -> Iterator[Line]:
+    """E(f)**2 is at most E(f**2), for what E is taken of, and for its root where it is a square."""
+    mapping, letters = general(search, t)
+    (f,) = (substitute(a, mapping) for a in t.args)
+    even = f.op == "pow" and f.args[1].op == "num" and f.args[1].value % 2 == 0
+    root = [power(f.args[0], num(f.args[1].value / 2))] if even else []
+    for g in (f, *root):
+        spread = make("Var", (g,))
+        yield Line(cmp(">=", spread, NOUGHT), "combination", (), (Part(spread),), (), letters)
 
 
 def _means(search: Search, nf: Normal, t: Term) -> Iterator[Line]:

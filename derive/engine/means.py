@@ -37,8 +37,8 @@ def bodies(nf: Normal, poly: Poly, addends: tuple[Term, ...]) -> Iterator[Term]:
 
     `addends` are its terms as they were written, perhaps none.
     """
-    if addends:
-        yield from same_mean(nf, poly, [add(*map(bare, addends))], lambda term: term)
+    written = [add(*map(bare, addends))] if addends else []
+    yield from same_mean(nf, poly, written, lambda term: term)
     for mono, c in poly.items():
         for a, e in mono:
             if a.op == "E" and e == 2 and c < 0:  # E(f)**2 is at most E(f**2)
@@ -48,6 +48,8 @@ def bodies(nf: Normal, poly: Poly, addends: tuple[Term, ...]) -> Iterator[Term]:
     if found:
         body = nf.term(plain)
         yield from same_mean(nf, poly, [body, *(sub(body, t) for t in tangents(nf, body))])
+    for body in written:  # a mean with a closed form has lost its E in normal form
+        yield from same_mean(nf, poly, (sub(body, t) for t in tangents(nf, body)), lambda term: term)
 
 
 def bare(addend: Term) -> Term:

@@ -53,7 +53,9 @@ ORIENTED = {"<": ">", "<=": ">="}
 def find(ground: Ground, claim: Term) -> Proof:
     """A candidate proof for the kernel to judge: without lines where nothing was found."""
     search = Search(ground)
-    search.conclude(ground.claim)
+    if not search.conclude(ground.claim) and search.exhausted and ground.context.lemmas:
+        alone = Search(ground, leaning=False)  # earlier claims used up the effort that the claim itself takes
+        search = alone if alone.conclude(ground.claim) else search
     last = [len(search.lines) - 1] if search.lines else []
     return Proof(claim, lines=search.result([*search.obligations(), *last]))
 
@@ -86,8 +88,9 @@ def switches(gap: Poly) -> Iterator[Term]:
 class Search:
     """One search: the lines so far, what was tried, and how much may still be tried."""
 
-    def __init__(self, ground: Ground):
+    def __init__(self, ground: Ground, leaning: bool = True):
         self.ground, self.nf = ground, ground.full
+        self.leaning = leaning  # whether earlier claims are used
         self.board = Board(ground, ground.claim.letters | ground.context.letters)
         self.lines: list[Line] = []
         self.tried: dict[object, int | None] = {}
@@ -141,6 +144,11 @@ class Search:
     def letter(self, axis: str) -> Term:
         self.names += 1
         return index(f"!{self.names}", axis)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the search gave up with something left to try."""
+        return self.effort > MAX_EFFORT or self.goals > MAX_GOALS
 
     def counted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         """The pieces, until the effort of this search is spent."""
@@ -308,7 +316,7 @@ class Search:
         """Lines that every goal may use: earlier claims, and what the claim's own functions are known for."""
         if not self.started:
             self.started = True
-            for number, lemma in enumerate(self.ground.context.lemmas):
+            for number, lemma in enumerate(self.ground.context.lemmas if self.leaning else ()):
                 self.cited_lemma(number, lemma)
             for k in self.known():
                 self.cleared(k)

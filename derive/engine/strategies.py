@@ -44,6 +44,7 @@ from derive.term import (
     negation,
     num,
     power,
+    size,
     sub,
     substitute,
     subterms,
@@ -498,6 +499,22 @@ def by_mean(search: Search, goal: Goal) -> list[Part] | None:
     return None
 
 
+def by_place(search: Search, goal: Goal) -> list[Part] | None:
+    """What follows from what is known at a place of an axis of which the claim has none: there is one."""
+    here = search.here(goal.scope)
+    assert here is not None
+    if goal.depth:
+        return None
+    taken = {k.value[1] for k in search.letters(goal.scope)}
+    for axis in sorted({k.value[1] for known in search.known() for k in known.letters} - taken):
+        letter = search.letter(axis)
+        scope = Scope((*goal.scope.letters, letter), goal.scope.where)
+        number = search.prove(here.term(goal.poly), goal.strict, scope, goal.depth + 1)
+        if number is not None:
+            return [Part(div(ONE, size(axis)), (search.cite(number, scope),), (letter,))]
+    return None
+
+
 Strategy = Callable[["Search", Goal], list[Part] | None]
 ALL: tuple[Strategy, ...] = (
     by_combination,
@@ -509,4 +526,5 @@ ALL: tuple[Strategy, ...] = (
     by_square,
     by_terms,
     by_mean,
+    by_place,
 )
