@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from itertools import combinations
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from derive.term import (
     delta,
     div,
     fn,
+    make,
     mul,
     neg,
     num,
@@ -154,6 +156,16 @@ def entries(search: Search, here: Normal, t: Term) -> Iterator[Line]:
             part = Part(value, (), summed, both(cmp("!=", inner[k], one), cmp("!=", inner[k], two)))
             gap = sub(t, add(at_one, at_two))
             yield combination(gap, (part,), (*letters, one, two), cmp("!=", one, two))
+    for first, second in combinations(t.bound, 2):  # the diagonal, and the part at one place of each
+        value, j, k = substitute(t.args[0], inner), inner[first], inner[second]
+        if first.value[1] == second.value[1]:
+            equal = over("sum", substitute(t.args[0], {second: first}), *(b for b in t.bound if b is not second))
+            yield combination(sub(t, equal), (Part(value, (), tuple(inner.values()), cmp("!=", j, k)),), letters)
+        places = {first: search.letter(first.value[1]), second: search.letter(second.value[1])}
+        at_places = over("sum", substitute(t.args[0], places), *(b for b in t.bound if b not in places))
+        elsewhere = make("or", (cmp("!=", j, places[first]), cmp("!=", k, places[second])))
+        part = Part(value, (), tuple(inner.values()), elsewhere)
+        yield combination(sub(t, at_places), (part,), (*letters, *places.values()))
 
 
 def _least(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:

@@ -53,8 +53,8 @@ ORIENTED = {"<": ">", "<=": ">="}
 def find(ground: Ground, claim: Term) -> Proof:
     """A candidate proof for the kernel to judge: without lines where nothing was found."""
     search = Search(ground)
-    if not search.conclude(ground.claim) and search.exhausted and ground.context.lemmas:
-        alone = Search(ground, leaning=False)  # earlier claims used up the effort that the claim itself takes
+    if not search.conclude(ground.claim) and search.leans:
+        alone = Search(ground, leaning=False)  # earlier claims can take the place of what the claim itself brings
         search = alone if alone.conclude(ground.claim) else search
     last = [len(search.lines) - 1] if search.lines else []
     return Proof(claim, lines=search.result([*search.obligations(), *last]))
@@ -91,6 +91,7 @@ class Search:
     def __init__(self, ground: Ground, leaning: bool = True):
         self.ground, self.nf = ground, ground.full
         self.leaning = leaning  # whether earlier claims are used
+        self.leans = False  # whether there was one to use
         self.board = Board(ground, ground.claim.letters | ground.context.letters)
         self.lines: list[Line] = []
         self.tried: dict[object, int | None] = {}
@@ -144,11 +145,6 @@ class Search:
     def letter(self, axis: str) -> Term:
         self.names += 1
         return index(f"!{self.names}", axis)
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the search gave up with something left to try."""
-        return self.effort > MAX_EFFORT or self.goals > MAX_GOALS
 
     def counted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         """The pieces, until the effort of this search is spent."""
@@ -379,7 +375,7 @@ class Search:
         use = Use("lemma", number, tuple(mapping.items()))
         where = both(*(part for g in guards for part in split(substitute(g, mapping))))
         line = substitute(condition, mapping)
-        self.suggest(Line(line, "lemma", (), (), (), tuple(mapping.values()), where, (use,)))
+        self.leans |= self.suggest(Line(line, "lemma", (), (), (), tuple(mapping.values()), where, (use,)))
 
 
 def product(*terms: Term) -> Term:

@@ -328,7 +328,7 @@ def by_logarithms(search: Search, goal: Goal) -> list[Part] | None:
     if common is None:
         return None
     scale = lcm(*(Fraction(c).denominator for c in goal.poly.values()))
-    if scale > MAX_SCALE or any(abs(c * scale) > MAX_SCALE for m, c in goal.poly.items() if m in logs):
+    if any(abs(c * scale) > MAX_SCALE for m, c in goal.poly.items() if m in logs):
         return None
     sides: tuple[list[Term], list[Term]] = ([], [])
     for mono, c in sorted(goal.poly.items(), key=lambda p: mono_key(p[0])):
