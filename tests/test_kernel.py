@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import reach
 from mpmath import mpf
 from test_rules import CONTEXT as ROWS_CONTEXT
 from test_rules import LEFT_LOSES, RANDOM, Source, instance, point
@@ -525,3 +526,11 @@ def test_trusted_base_does_not_grow() -> None:
     lines = {path.name: code_lines(path) for path in files}
 
     assert sum(lines.values()) <= MOST, lines
+
+
+def test_one_proof_runs_through_what_the_documentation_says() -> None:
+    told = reach.documented()
+    assert len(told) >= 8
+
+    for theorem, count in reach.measured():
+        assert count == pytest.approx(told[theorem], rel=0.05), theorem
