@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import product
 
-from derive.evidence.linear import same
 from derive.evidence.numbers import (
     Imprecise,
     NotDecided,
@@ -19,6 +18,7 @@ from derive.evidence.numbers import (
     standard,
 )
 from derive.evidence.places import Evaluation, Judge, Judged, Letters
+from derive.evidence.sameness import same
 from derive.term import Term
 
 HOLDS: dict[str, Callable[[int], bool]] = {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from flint import arb, fmpq
 
-from derive.evidence import functions, germs, linear, means
+from derive.evidence import functions, germs, means
 from derive.evidence.conditions import CONDITIONS
 from derive.evidence.numbers import (
     ONE,
@@ -37,10 +37,12 @@ from derive.evidence.numbers import (
     standard,
 )
 from derive.evidence.places import Entry, Evaluation, Letters, Limiting, Operator, Random, Replaced, Scope
+from derive.evidence.sameness import one_function, zero
 from derive.kernel.context import Context
 from derive.term import Term
 
 Piecewise = Callable[[Evaluation, Term, list[Number], Letters], Number]
+Alike = Callable[[list[int]], bool]
 
 
 def scope(context: Context) -> Scope:
@@ -116,9 +118,8 @@ def _abs(here: Evaluation, term: Term, values: list[Number], letters: Letters) -
     at = standard(x)
     if not here.active:
         return abs(at)
-    if linear.zero(here, term.args[0], letters):
-        return ZERO
-    return _greatest(here, [x, neg(x)], same=False, discrete=not here.scope.varies(term))
+    discrete = not here.scope.varies(term)
+    return _greatest(here, [x, neg(x)], lambda _: zero(here, term.args[0], letters), discrete)
 
 
 def _sign(here: Evaluation, term: Term, values: list[Number], letters: Letters) -> Number:
@@ -126,7 +127,7 @@ def _sign(here: Evaluation, term: Term, values: list[Number], letters: Letters) 
     found = decided_sign(standard(x))
     if not here.active or not here.scope.varies(term) or (found and not jumps(x)):
         return fmpq(found)
-    if linear.zero(here, term.args[0], letters):
+    if zero(here, term.args[0], letters):
         return ZERO
     certain = {} if found else {bit: bool(_slope_sign(x, bit)) for bit in bits(here.active & ~here.edge)}
     return poisoned(fmpq(found), here.active, certain, jump=True)
@@ -137,19 +138,23 @@ def _slope_sign(x: Number, bit: int) -> int | None:
     return sign(found) if isinstance(found, (fmpq, arb)) else None
 
 
-def _greatest(here: Evaluation, values: list[Number], same: bool, discrete: bool) -> Number:
-    """The greatest value. `same`: all of them are one function, so nothing switches; `discrete`: none varies."""
+def _greatest(here: Evaluation, values: list[Number], alike: Alike, discrete: bool) -> Number:
+    """The greatest value. `alike`: whether those at these places are one function, so that nothing switches;
+    `discrete`: none varies."""
     places = [standard(v) for v in values]
-    if same or len(values) == 1:
+    if len(values) == 1:
         return values[0]
     if not here.active or discrete:
         top = places[0]
         for place in places[1:]:
             top = _greater(top, place)
         return top
-    first = [v for v, p in zip(values, places, strict=True) if not any(sign(q - p) == 1 for q in places)]
+    highest = [k for k, p in enumerate(places) if not any(sign(q - p) == 1 for q in places)]
+    first = [values[k] for k in highest]
     jump = any(jumps(v) for v in values)
     if len(first) == 1 and not jump:
+        return first[0]
+    if alike(highest if not jump else list(range(len(values)))):
         return first[0]
     top = standard(first[0])
     if not all(isinstance(standard(v), fmpq) and standard(v) == top for v in first):
@@ -161,6 +166,19 @@ def _greatest(here: Evaluation, values: list[Number], same: bool, discrete: bool
     return poisoned(top, here.active, certain, jump)
 
 
+def _extremum(
+    here: Evaluation, largest: bool, values: list[Number], terms: list[tuple[Term, Letters]], discrete: bool
+) -> Number:
+    """The greatest of the values of these terms at their letters, or the least."""
+    found = _greatest(
+        here,
+        values if largest else [neg(v) for v in values],
+        lambda places: one_function(here, [terms[k] for k in places]),
+        discrete,
+    )
+    return found if largest else neg(found)
+
+
 def _greater(a: Scalar, b: Scalar) -> Scalar:
     if isinstance(a, (fmpq, arb)) and isinstance(b, (fmpq, arb)):
         exact = isinstance(a, fmpq) and isinstance(b, fmpq)
@@ -170,16 +188,15 @@ def _greater(a: Scalar, b: Scalar) -> Scalar:
 
 def _two(largest: bool) -> Piecewise:
     def find(here: Evaluation, term: Term, values: list[Number], letters: Letters) -> Number:
-        same, discrete = bool(here.active) and linear.same(here, *term.args, letters), not here.scope.varies(term)
-        found = _greatest(here, values if largest else [neg(v) for v in values], same, discrete)
-        return found if largest else neg(found)
+        sides = [(a, letters) for a in term.args]
+        return _extremum(here, largest, values, sides, not here.scope.varies(term))
 
     return find
 
 
 def _relu(here: Evaluation, term: Term, values: list[Number], letters: Letters) -> Number:
-    same = bool(here.active) and linear.zero(here, term.args[0], letters)
-    return _greatest(here, [*values, ZERO], same, discrete=not here.scope.varies(term))
+    discrete = not here.scope.varies(term)
+    return _greatest(here, [*values, ZERO], lambda _: zero(here, term.args[0], letters), discrete)
 
 
 PIECEWISE: dict[str, Piecewise] = {
@@ -219,11 +236,9 @@ def _candidates(here: Evaluation, term: Term, letters: Letters) -> tuple[list[Le
 
 def _extreme(largest: bool) -> Operator:
     def find(here: Evaluation, term: Term, letters: Letters) -> Number:
-        _, values = _candidates(here, term, letters)
-        same = term.args[0].letters.isdisjoint(term.bound)
-        discrete = not here.scope.varies(term.args[0])
-        found = _greatest(here, values if largest else [neg(v) for v in values], same, discrete)
-        return found if largest else neg(found)
+        chosen, values = _candidates(here, term, letters)
+        sides = [(term.args[0], k) for k in chosen]
+        return _extremum(here, largest, values, sides, not here.scope.varies(term.args[0]))
 
     return find
 
