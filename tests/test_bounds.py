@@ -88,6 +88,12 @@ def test_bounds_are_used_not_empty() -> None:
     assert 0.1 < found.most < 1 and found.components > 200
 
 
+@pytest.mark.parametrize("name", ["range", "np", "__init__"])
+def test_names_that_mean_something_in_the_code_keep_their_bound(name: str) -> None:
+    theory = loads(f'"""t"""\n\nn: axis\nz: real[n]\n\n{name}[i] = exp(z[i])\n')
+    assert share(quantity(theory, name)).kept
+
+
 def test_code_that_is_worse_than_it_says_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded, "_watched", lambda q, wide, written: q.compile("shifted").function)
     assert share(quantity(load("softmax"), "s"), draws=3).most > SLACK

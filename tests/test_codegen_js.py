@@ -221,6 +221,13 @@ def test_words_of_javascript_are_ordinary_variables(tmp_path: Path) -> None:
     assert run([(source, "f", [[[0, 0.5], 2, 3]])], tmp_path) == [[[6.5, float(0.5 * np.exp(0.5) + 6)]]]
 
 
+@needs_node
+def test_words_with_an_underscore_behind_them_stay_apart(tmp_path: Path) -> None:
+    theory = loads('"""Words."""\nNaN: real\nNaN_: real\nnull: real\nnull_ = NaN + 2*NaN_\nvoid_ = null + 10*null_\n')
+    source = javascript(quantity(theory, "void_"))
+    assert run([(source, "void__", [[1, 10, 100]])], tmp_path) == [[310]]
+
+
 def test_comment_cannot_be_left() -> None:
     theory = loads('"""A title."""\nx: real\nf = x * x\n', name="x*/ alert(1) </script><!--")
     source = javascript(quantity(theory, "f"))

@@ -162,7 +162,7 @@ class Plan:
         context = self.context
         known = {*context.declarations, *context.definitions, *context.axes}
         known |= {k.value[0] for k in self.quantity.fixed}
-        return {n: parameter(n, known, self.reserved) for n in known}
+        return {n: parameter(n, self.reserved) for n in known}
 
 
 def compile_term(
@@ -196,10 +196,9 @@ def _arguments(q: Quantity, term: Term, context: Context, reserved: frozenset[st
     parts = {t for b in bodies for t in subterms(b)}
     names = {n for b in bodies for n in b.names} | set(q.also)
     order = [*q.first, *(n for n in context.declarations if n in names and n not in q.first)]
-    known = {*context.declarations, *context.definitions, *context.axes}
 
     def argument(name: str, kind: str, axes: tuple[str, ...] = (), over: str | None = None) -> Argument:
-        return Argument(name, parameter(name, known, reserved), kind, axes, over)
+        return Argument(name, parameter(name, reserved), kind, axes, over)
 
     declared = [context.declarations[n] for n in order]
     arrays = [argument(d.name, d.kind, d.axes, d.over) for d in declared]
@@ -212,8 +211,6 @@ def _arguments(q: Quantity, term: Term, context: Context, reserved: frozenset[st
     return (*arrays, *indices, *sizes)
 
 
-def parameter(name: str, known: set[str], reserved: frozenset[str] = RESERVED) -> str:
-    """The name, with an underscore behind it where it is reserved."""
-    while name in reserved or (name.endswith("_") and name in known and name.rstrip("_") in reserved):
-        name += "_"
-    return name
+def parameter(name: str, reserved: frozenset[str] = RESERVED) -> str:
+    """The name, with an underscore behind it where it is reserved but for underscores that it ends with already."""
+    return f"{name}_" if name.rstrip("_") in reserved else name

@@ -12,6 +12,7 @@ from flint import arb, ctx
 
 from derive.codegen import Compiled, Quantity
 from derive.codegen.bounds import Bound, bound_of
+from derive.codegen.dialect import RESERVED, function_name
 from derive.codegen.forms import ACCURATE, Form, narrowed
 from derive.evidence.balls import Balls, Uncovered
 from derive.evidence.inputs import Inputs, plain
@@ -95,7 +96,7 @@ def _watched(q: Quantity, wide: bool, written: Form) -> Any:
     )
     space: dict[str, Any] = {}
     exec(compile(source, f"<derive {q.name}>", "exec"), space)  # our own source, of which one option is changed
-    return space[q.name]
+    return space[function_name(q.name, RESERVED)]
 
 
 def _results(code: Any, compiled: Compiled, inputs: Inputs) -> np.ndarray | None:

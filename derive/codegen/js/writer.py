@@ -57,7 +57,7 @@ class Writer:
         q = self.plan.quantity
         body = self._body()
         head = self._head()
-        name = parameter(q.name, set(self.names), RESERVED)
+        name = parameter(q.name, RESERVED)
         arguments = ", ".join(a.parameter for a in self.plan.arguments)
         spread = [a for a in self.plan.arguments if a.kind != "size"] if batch else []
         about = heading((self.plan,), bool(spread), stated=accuracy(self.plan, DOUBLE, corrected=False))
