@@ -31,10 +31,10 @@ class Derivation:
         self.start = self.now = start
         self.steps: list[Step] = []
         self.taken = set(ground.claim.letters | ground.context.letters | ground.full.guarded)
-        # Derivatives that the right side keeps as they are.
-        self.kept = {
-            t.args[0].value for t in subterms(ground.claim.args[1]) if t.op == "diff" and t.args[0].op == "def"
-        }
+        # Derivatives and means that the right side keeps as they are.
+        right = [*subterms(ground.claim.args[1])]
+        self.kept = {t.args[0].value for t in right if t.op == "diff" and t.args[0].op == "def"}
+        self.kept_means = {t for t in right if t.op in ("E", "Var", "Cov")}
 
     def at(self, path: Path) -> Term:
         return subterm(self.now, path)

@@ -14,8 +14,8 @@ def random(d: Derivation, term: Term) -> frozenset[str]:
 
 
 def expectations(d: Derivation, path: Path) -> None:
-    """Work out all means, variances and covariances below the path."""
-    done: set[Term] = set()
+    """Work out all means, variances and covariances below the path, but those that the right side has too."""
+    done = set(d.kept_means)
     for _ in range(MAX_STEPS):
         wanted = lambda t: t.op in ("E", "Var", "Cov") and t not in done  # noqa: E731  # read once, here
         found = first(d, path, wanted)
@@ -37,6 +37,9 @@ def expect(d: Derivation, path: Path) -> None:
         d.row("definition_of_covariance", path)
         return
     is_mean = term.op == "E"
+    if not is_mean and {make("E", (body,)), make("E", (power(body, TWO),))} <= d.kept_means:
+        d.row("definition_of_variance", path)
+        return
     base = body.args[0] if op == "pow" else body
     if base.op == "var" and moments.is_random(d.nf, base.value):
         value = folded(d.nf, term)

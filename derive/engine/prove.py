@@ -20,6 +20,7 @@ from derive.kernel.context import Context, Lemma
 from derive.kernel.order import established
 from derive.kernel.poly import Poly, add_to, key, mono_key
 from derive.kernel.proof import Account, Line, Proof, Rejected, Step, Use
+from derive.kernel.rules import RULES
 from derive.kernel.signs import ZERO, sign
 from derive.term import Term
 
@@ -64,7 +65,7 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
         plain, gap, reason = identity(ground, claim, True)
     uses = plain.steps[0].uses if plain is not None else ()
     shown = steps.derive(ground, claim, uses)
-    if shown is not None and len(shown.steps) > 1:  # the textbook's way, if it gets through; it may do so alone
+    if shown is not None and told(shown):  # the textbook's way, if it gets through; it may do so alone
         found = replayed(ground, replace(shown, lines=lines), Effort(ground.tick, MANY))
         if found is not None:
             return found
@@ -82,6 +83,11 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
         return Attempt(whole, check(whole, ground.context, ground.tick))
     except Rejected as why:
         return refused(why, claim)
+
+
+def told(proof: Proof) -> bool:
+    """Whether the derivation tells more than that the sides are equal: several steps, or a rule of the table."""
+    return len(proof.steps) > 1 or proof.steps[0].rule in RULES
 
 
 def put_in(ground: Ground, claim: Term) -> Proof | None:

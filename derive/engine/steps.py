@@ -17,7 +17,7 @@ from derive.kernel.check import Ground, stated
 from derive.kernel.derivative import SLOPES, depends
 from derive.kernel.normal import Normal
 from derive.kernel.poly import add_to
-from derive.kernel.proof import Proof, Rejected, Use
+from derive.kernel.proof import Proof, Rejected, Step, Use
 from derive.language.places import Path
 from derive.term import (
     ONE,
@@ -112,7 +112,7 @@ def settle(d: Derivation, path: Path, nf: Normal, most: float = inf) -> None:
     if len(poly) > WRITTEN:
         return
     short = d.apart(written(nf, poly, names(nf)))
-    if short.size < most * now.size and not any(t.op == "diff" for t in subterms(short)):
+    if short.size < most * now.size and not alike(short, now) and not any(t.op == "diff" for t in subterms(short)):
         d.step(identity(nf, now, short), path, short)
 
 
@@ -238,22 +238,34 @@ def derive(ground: Ground, claim: Term, uses: tuple[Use, ...], most: int = MAX_S
     try:
         start = d.apart(left, ONE)
         d.step("rename", (), start)
-        work(d)
+        expand(d)
         finish(d, right, uses)
     except (TooLong, Rejected, RecursionError, IndexError, KeyError, ValueError, StopIteration):
         return None
-    return Proof(claim, tuple(d.steps))
+    return Proof(claim, tuple(until(d.steps, right)))
+
+
+def until(steps: Sequence[Step], right: Term) -> Sequence[Step]:
+    """The steps as far as the right side first stands there; what is worked out after it would lead back to it."""
+    count = next((n for n, step in enumerate(steps, 1) if alike(step.after, right)), len(steps))
+    found = steps[:count]
+    return found if found[-1].after is right else [*found, Step("rename", right)]
 
 
 def work(d: Derivation) -> None:
+    """Expand the left side by rules, without what they leave over."""
+    expand(d)
+    tidy(d, ())
+
+
+def expand(d: Derivation) -> None:
     """Expand the left side by rules."""
     if any(t.op == "diff" for t in subterms(d.now)):
         everywhere(d, ())
         sift(d)
-        tidy(d, ())
     if any(t.op in ("E", "Var", "Cov") for t in subterms(d.now)):
-        expectations(d, ())
         tidy(d, ())
+        expectations(d, ())
     elif not any(t.op == "diff" for t in subterms(d.start)):
         names = positions(d.now, (), lambda t: t.op == "def")
         for path in names[:4]:
@@ -282,12 +294,15 @@ SHORTER = 0.9  # a derivative of a name is written anew where that makes it shor
 def finish(d: Derivation, right: Term, uses: tuple[Use, ...]) -> None:
     """The last lines: known equations put in, then one identity to the right side."""
     nf = d.nf
+    if alike(clean(d.now), right):
+        tidy(d, ())
     if alike(d.now, right):
         d.step("rename", (), right)
         return
     if uses:
         put_in(d, right, uses)
     elif right.op == "where" and any(t.op == "delta" for t in subterms(d.now)) and right.args[0].op == "cmp":
+        tidy(d, ())
         by_cases(d, right)
     if d.now is not right:
         d.step(identity(nf, d.now, right), (), right)
