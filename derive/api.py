@@ -15,6 +15,7 @@ from derive.language.places import subterm
 from derive.language.printer import need_text, to_text
 from derive.language.theory import Theorem as Statement
 from derive.language.theory import Theory as Text
+from derive.language.words import instead
 from derive.term import Term
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class Theory:
 
     def __getitem__(self, name: str) -> Theorem:
         if name not in self._theorems:
-            raise KeyError(f"{self.name} has no theorem {name!r}; it has {', '.join(self._theorems)}")
+            raise KeyError(f"{self.name} has no theorem {name!r}; {instead(name, self._theorems)}")
         return self._theorems[name]
 
     def __iter__(self) -> Iterator[str]:

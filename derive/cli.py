@@ -115,15 +115,15 @@ def show(name: str, as_json: bool, timeout: float) -> int:
     """Show statements and steps."""
     from derive.cli_data import check_data, show_data
     from derive.cli_text import show_text
+    from derive.language.words import instead
 
     source, theorem = _split(name)
     theory = _load(source)
     if isinstance(theory, Exception):
         return _bad_files([(source, theory)], as_json, check_data)
     if theorem is not None and all(t.name != theorem for t in theory.theorems):
-        raise click.UsageError(
-            f"{theory.name} has no theorem {theorem!r}; it has {', '.join(t.name for t in theory.theorems)}"
-        )
+        names = [t.name for t in theory.theorems]
+        raise click.UsageError(f"{theory.name} has no theorem {theorem!r}; {instead(theorem, names)}")
     with _progress() as tell:
         result = _checked(theory, timeout, tell, theorem)
     click.echo(_dumped(show_data(source, result)) if as_json else show_text(result))
@@ -310,7 +310,8 @@ def report(
             if not names:
                 files += write_index([entry for entry, _ in reports], chosen, out, options, store)
     entries = [entry for entry, _ in made[0]]
-    click.echo(written_text(entries, files))
+    if entries:
+        click.echo(written_text(entries, files))
     if {"tex", "pdf"} & set(chosen):
         for entry in (entry for reports in made for entry, _ in reports if entry.unprinted):
             click.echo(unprinted_text(entry), err=True)

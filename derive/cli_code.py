@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from derive.language import load
 from derive.language.theory import Theory
+from derive.language.words import instead
 
 if TYPE_CHECKING:
     from derive.codegen import Quantity
@@ -55,12 +56,12 @@ def code_of(
     except KeyError:
         wrong = f"has no quantity {name!r}" if name else f"is a theory: name a quantity of it, {theory.name}.QUANTITY"
         names = [*theory.definitions, *(t.name for t in theory.theorems)]
-        raise KeyError(f"{theory.name} {wrong}; there are {', '.join(names)}") from None
+        raise KeyError(f"{theory.name} {wrong}; {instead(name or '', names)}") from None
     except CodegenError as why:
         raise Refused(str(why)) from None
     variables = found.context.declarations
     if wrt is not None and wrt not in variables:
-        raise KeyError(f"{theory.name} has no variable {wrt!r}; there are {', '.join(variables)}")
+        raise KeyError(f"{theory.name} has no variable {wrt!r}; {instead(wrt, variables)}")
     try:
         if wrt is not None:
             found = reverse_mode(theory, name or "", wrt, lambda owner, theorem: proved(owner, theorem.name))

@@ -33,7 +33,7 @@ def catalogue_text(theories: Iterable[Theory]) -> str:
     """The catalogue: each theory with its theorems and what they state."""
     lines: list[str] = []
     for theory in theories:
-        lines += ["" if lines else None, f"{click.style(theory.name, bold=True)}: {printable(theory.title)}"]  # type: ignore[list-item]
+        lines += ["" if lines else None, _titled(theory)]  # type: ignore[list-item]
         wide = max((len(t.name) for t in theory.theorems), default=0)
         for theorem in theory.theorems:
             for number, claim in enumerate(theorem.claims):
@@ -42,12 +42,17 @@ def catalogue_text(theories: Iterable[Theory]) -> str:
     return "\n".join(line for line in lines if line is not None)
 
 
+def _titled(theory: Theory) -> str:
+    name = click.style(theory.name, bold=True)
+    return f"{name}: {printable(theory.title)}" if theory.title else name
+
+
 def check_text(result: TheoryResult, agreement: Any = None) -> str:
     """All verdicts of a theory, with what each rests on, and a count."""
     from derive.report.document import document
 
     shown = document(result)
-    lines = [f"{click.style(result.theory.name, bold=True)}: {printable(result.theory.title)}"]
+    lines = [_titled(result.theory)]
     for theorem, view in zip(result.theorems, shown.theorems, strict=True):
         lines.append(f"  {_verdict(theorem.verdict)} {click.style(theorem.theorem.name, bold=True)}: {theorem.verdict}")
         for claim, part in zip(theorem.claims, view.claims, strict=True):

@@ -50,6 +50,7 @@ RETURNED = (
     ("engine/reasons", "_operator_words"),
     ("engine/reasons", "_fact_words"),
     ("engine/check", "_doubt"),
+    ("engine/check", "_closed"),
     ("engine/check", "explain"),
     ("engine/prove", "identity"),
     ("report/document", "_closing"),

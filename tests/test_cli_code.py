@@ -126,9 +126,9 @@ def test_other_backends_are_missing_tools(derive: Derive, backend: str) -> None:
     ("arguments", "status", "told"),
     [
         (["softmax"], 2, "name a quantity of it"),
-        (["softmax.q"], 2, "no quantity 'q'; there are Z, s"),
-        (["softmax.s", "--vjp", "q"], 2, "no variable 'q'; there are z"),
-        (["softmax.jacobi", "--vjp", "z"], 2, "no quantity 'jacobi'"),
+        (["softmax.q"], 2, "no quantity 'q'; it has Z, s"),
+        (["softmax.s", "--vjp", "q"], 2, "no variable 'q'; it has z"),
+        (["softmax.jacobi", "--vjp", "z"], 2, "no quantity 'jacobi'; did you mean 'jacobian'"),
         (["attention.O,dQ", "--vjp", "Q"], 4, "a reverse mode is that of one quantity"),
         (["softmaks.s"], 3, "softmaks.s"),
         (["cross_entropy.batch_loss", "--vjp", "target"], 4, "nothing is differentiated by target"),

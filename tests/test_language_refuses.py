@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from derive.language import LanguageError, loads
+from derive.language.words import CALLABLE, WRITTEN_OUT
 
 DECLARATIONS = """
 n: axis
@@ -26,13 +27,27 @@ s[i] = exp(z[i]) / Z
 noise = sum(q[i] for i in n)
 """
 
+HINTED = """
+n: axis
+x: real{}
+y: real{}
+z: real[n]
+A: real[n, n]
+B: real[n, n]
+a: real
+b: real
+p: positive
+q: random(mean=0, variance=1)
+assume(p < 1)
+"""
+
 # text with the place marked, a part of the message, a part of the hint
 NAMES = [
     ("§E: real", "'E' is a word of the language", "call it 'e'"),
     ("§pi = 3", "'pi' is a word of the language", "call it 'p'"),
     ("§sum[j] = z[j]", "'sum' is a word of the language", "call it"),
     ("§index = 1", "'index' is a word of the language", "call it 'i'"),
-    ("def §at():\n    assert x == x", "'at' is a word of the language", "call it 'a'"),
+    ("def §at():\n    assert x == x", "'at' is a word of the language", "call it 'at_'"),
     ("def f(§E: real):\n    assert x == x", "'E' is a word of the language", "call it 'e'"),
     ("f = sum(x for §E in n)", "'E' is a word of the language", "call it 'e'"),
     ("§z: real", "'z' is already the variable of line 6", "another name"),
@@ -60,7 +75,7 @@ DECLARING = [
     ("y: §float", "'float' is no kind", "did you mean 'real'"),
     ("y: real[§3]", "3 is not a declared axis", "assume(n == 3)"),
     ("y: real[§k]", "k is not a declared axis", "declare `n: axis`"),
-    ("y: real[§x]", "x is not a declared axis", "declare `n: axis`"),
+    ("y: real[§x]", "x is not a declared axis", "it is the variable of line 4"),
     ("y: §real[n][m]", "two pairs of brackets", "real[m, n]"),
     ("y: real = §2", "gives no value", "define it"),
     ("y: §axis[n]", "an axis has no axes", "n: axis"),
@@ -150,6 +165,8 @@ BINDERS = [
     ),
 ]
 CALCULUS = [
+    ("f = §mean(z)", "there is no function 'mean'", "write sum(x[k] for k in n)/n"),
+    ("f = §softmax(z)", "there is no function 'softmax'", "write exp(z[i])/sum(exp(z[k]) for k in n)"),
     ("f = §diff(x)", "diff takes an expression and the variables", "diff(expression, x)"),
     ("f = diff(x, §s[label])", "'s' is defined, not declared", "declared variable"),
     ("f = diff(x, §2)", "2 is no declared variable", "declared variable"),
@@ -161,8 +178,8 @@ CALCULUS = [
     ("f = at(x, z[§2], 1)", "a letter stands here", "at(expression"),
     ("f = at(x, §z, 1)", "'z' has one axis", "z["),
     ("f = at(x, §t[k], 1)", "`at` replaces a declared variable", "at(expression"),
-    ("f = limit(x, x, 0, §1)", "the side of a limit is a text", '"+"'),
-    ('f = limit(x, x, 0, §"left")', "the side of a limit is a text", '"-"'),
+    ("f = limit(x, x, 0, §1)", "from above or from below", '"+"'),
+    ('f = limit(x, x, 0, §"left")', "from above or from below", '"-"'),
     ('f = limit(x, x, oo, §"+")', "infinity is approached from one side only", "leave"),
     ("f = limit(x, §z[label], oo)", "a limit is taken in a scalar", "scalar"),
     ("f = limit(x, x, §x)", "the point depends on 'x' itself", "number"),
@@ -197,7 +214,7 @@ SYNTAX = [
     ("f = §np.exp(x)", "a dotted name cannot be called", "exp(x)"),
     ("f = §x.real", "a dotted name cannot stand", "exp(x)"),
     ("f = §ln(x)", "no function 'ln'", "did you mean 'log'"),
-    ("f = §softmax(x)", "no function 'softmax'", "sigmoid"),
+    ("f = §sigmod(x)", "no function 'sigmod'", "did you mean 'sigmoid'"),
     ("f = §__import__(x)", "no function '__import__'", "exp"),
     ("f = §s(label)", "'s' is an array, not a function", "s["),
     ("f = §x(2)", "'x' is not a function", "with *"),
@@ -263,6 +280,7 @@ CLAIMS = [
     ("assert x == 1; §assert x == 2", "already a 'line_16'", "one claim a line"),
     ("§assume(x > 0, x < 1)", "assume takes one condition", "several assumes"),
     ("§assume()", "assume takes one condition", "assume(x > 0)"),
+    ("§assume(x=1)", "assume takes one condition", "an equation is x == 1"),
     ("assume(§x)", "a condition is expected", "a == b"),
     ("assert §assume(x > 0) == 1", "'assume' is no function", "assume(condition)"),
 ]
@@ -344,6 +362,15 @@ def test_an_error_is_shown_with_its_line_a_caret_and_a_hint():
         "              ^",
         "  hint: declare it: `y: real[n]`",
     ]
+
+
+@pytest.mark.parametrize(("name", "text"), WRITTEN_OUT.items())
+def test_what_a_hint_suggests_for_another_librarys_function_is_in_the_language(name, text):
+    assert name not in CALLABLE
+    first, _, random = text.partition("; of a random name, ")
+    for written in filter(None, (first, random)):
+        wrapped = f"E({written})" if "q" in written else written
+        loads(HINTED.format(*2 * ["[n]" if "[" in written else ""]) + f"assert {wrapped} == {wrapped}\n")
 
 
 def test_carets_span_the_place():

@@ -22,6 +22,7 @@ from derive.kernel.check import check as kernel_check
 from derive.kernel.proof import Condition, Proof
 from derive.language import catalogue, loads
 from derive.language.places import put
+from derive.language.printer import to_text
 from derive.report import counterexample, escape, prose, words
 from derive.report.conditions import telling
 from derive.report.document import ClaimView, Document, document, formulas
@@ -279,6 +280,40 @@ def test_lines_that_were_shown_of_other_letters_are_named_instead(checked: Calla
 def shape(term: Term) -> object:
     """The term without the names of its letters."""
     return term.value[1] if term.op == "index" else (term.op, term.value, *map(shape, term.args))
+
+
+HYPOTHESES = """n: axis
+x: real[n]
+j: index[n]
+def one():
+    assume(x[j] == 0)
+    assert sum(x[i]*delta(i, j) for i in n) == 0
+def every():
+    assume(x[i] == 0)
+    assert sum(x[i] for i in n) == 0
+def apart():
+    assume(i != k)
+    assert x[i]*delta(i, k) == 0
+"""
+
+
+def test_hypothesis_says_for_which_letters_it_holds() -> None:
+    shown = document(checked_text(HYPOTHESES))
+    assert [(to_text(t.hypotheses[0][1]), *map(to_text, t.claims[0].hypotheses)) for t in shown.theorems] == [
+        ("x[j] == 0", "x[j] == 0"),
+        ("all(x[i] == 0 for i in n)", "all(x[i] == 0 for i in n)"),
+        ("i != k", "i != k"),
+    ]
+    assert r"$`x_{i} = 0 \text{ for all } i`$" in render(shown, "md")
+
+
+def test_claim_that_its_own_hypothesis_empties_is_told_so() -> None:
+    """A mask that is 0 everywhere was meant of one entry."""
+    head = "n: axis\nb: bit[n]\n{}def f():\n    assume(b[i] == 0)\n    assert b[i]/sum(b[k] for k in n) == 0\n"
+    (open_,), (fixed,) = (checked_text(head.format(more)).theorems for more in ("", "i: index[n]\n"))
+    assert open_.verdict == "undecided"
+    assert "b[i] == 0 is assumed for all i, where a declared letter, i: index[n], is one" in open_.claims[0].reason
+    assert fixed.verdict == "proved"
 
 
 @pytest.mark.parametrize(("other", "value", "named"), [("s[j], z[k]", "s[j]*(delta(j, k) - s[k])", ["11–20"]),

@@ -37,6 +37,7 @@ def rules(claim: str) -> list[str]:
         ("Var(c*score) == c**2*Var(score)", ["variance_scaling"]),
         ("Var(score) == E(score**2) - E(score)**2", ["definition_of_variance"]),
         ("Var(score) == sum(Var(q[i]*k[i]) for i in n)", ["definition", "variance_of_a_sum_of_independent"]),
+        ("x == x", ["algebra"]),
         ("diff(x*c, x) == c", ["constant_factor_last", "variable_rule", "field_identity"]),
     ],
 )

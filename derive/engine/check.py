@@ -18,6 +18,7 @@ from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Proof, Rejected
 from derive.language.declarations import law_condition
 from derive.language.places import transform
+from derive.language.printer import to_text
 from derive.language.theory import Claim, Theorem, Theory
 from derive.term import TRUE, Term, subterms
 from derive.term import ZERO as NOUGHT
@@ -236,10 +237,23 @@ def _doubt(claim: Claim, context: Context, account: Account, deadline: float, pr
     # Whether a mean or limit exists is not always seen at a point; where it is asked for, it must be.
     asked = any(t.op in ("E", "Var", "Cov", "limit") for c in account.domain for t in subterms(c))
     if point is None and context.hypotheses and vacuous(context, seconds):
-        return "no point was found where the hypotheses hold: the theorem may be vacuous"
-    if point is None or (asked and point.get("defined") is False):
-        return "no point was found where the hypotheses hold and the left side is defined: the claim may be empty"
-    return None
+        found = "no point was found where the hypotheses hold: the theorem may be vacuous"
+    elif point is None or (asked and point.get("defined") is False):
+        found = "no point was found where the hypotheses hold and the left side is defined: the claim may be empty"
+    else:
+        return None
+    closed = _closed(claim, context)
+    return f"{found}; {closed}" if closed else found
+
+
+def _closed(claim: Claim, context: Context) -> str:
+    """That a hypothesis is about all letters, where it may have been meant of the one that the claim has too."""
+    for h in context.hypotheses:
+        letters = sorted(h.letters - context.letters, key=lambda k: k.value)
+        if not claim.condition.letters.isdisjoint(letters) and not pure_index(h, context):
+            names, declared = ", ".join(k.value[0] for k in letters), "{}: index[{}]".format(*letters[0].value)
+            return f"{to_text(h)} is assumed for all {names}, where a declared letter, {declared}, is one"
+    return ""
 
 
 def _without_proof(claim: Claim, context: Context, attempt: Attempt, deadline: float) -> ClaimResult:
@@ -260,8 +274,6 @@ def _without_proof(claim: Claim, context: Context, attempt: Attempt, deadline: f
 
 def explain(attempt: Attempt) -> str:
     """The reason in words, with the hypothesis that is missing, or what was left of left - right."""
-    from derive.language.printer import to_text
-
     reason = attempt.reason or "no derivation was found"
     if attempt.missing is not None:
         return f"{reason}: it would follow with assume({to_text(readable(attempt.missing))})"

@@ -87,7 +87,7 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
 
 def told(proof: Proof) -> bool:
     """Whether the derivation tells more than that the sides are equal: several steps, or a rule of the table."""
-    return len(proof.steps) > 1 or proof.steps[0].rule in RULES
+    return len(proof.steps) > 1 or any(step.rule in RULES for step in proof.steps)
 
 
 def put_in(ground: Ground, claim: Term) -> Proof | None:

@@ -249,7 +249,7 @@ def until(steps: Sequence[Step], right: Term) -> Sequence[Step]:
     """The steps as far as the right side first stands there; what is worked out after it would lead back to it."""
     count = next((n for n, step in enumerate(steps, 1) if alike(step.after, right)), len(steps))
     found = steps[:count]
-    return found if found[-1].after is right else [*found, Step("rename", right)]
+    return found if not found or found[-1].after is right else [*found, Step("rename", right)]
 
 
 def work(d: Derivation) -> None:

@@ -18,10 +18,8 @@ from derive.kernel.context import Context
 from derive.language import load
 from derive.language.printer import to_text
 from derive.language.theory import Theorem, Theory
-from derive.language.words import similar
+from derive.language.words import instead
 from derive.term import Term
-
-MOST_LISTED = 12  # names that a message lists
 
 
 class UnknownTarget(ValueError):
@@ -125,14 +123,8 @@ def _resolved(source: str, what: str, stamp: int) -> Target:
         owner, place, _, _ = found(theory, what)
     except KeyError as problem:
         known = [*theory.definitions, *(t.name for _, t in theorems(theory))]
-        meant = similar(what.strip(), known)
-        raise UnknownTarget(f"{problem.args[0]}; {f'did you mean {meant!r}?' if meant else _has(known)}") from None
+        raise UnknownTarget(f"{problem.args[0]}; {instead(what.strip(), known)}") from None
     return target_of(q, f"{theory.name}.{what}", _verdict(owner, place) if isinstance(place, Theorem) else None)
-
-
-def _has(known: list[str]) -> str:
-    listed = ", ".join(known[:MOST_LISTED])
-    return f"it has {listed}{', ...' if len(known) > MOST_LISTED else ''}" if known else "it has none"
 
 
 def target_of(q: Quantity, name: str, verdict: str | None = None) -> Target:

@@ -149,7 +149,7 @@ def limit(reader: Reader, name: str, node: ast.Call, bound: Bound) -> Term:
     if len(arguments) == 4:
         given = arguments[3]
         if not isinstance(given, ast.Constant) or given.value not in ("+", "-"):
-            raise reader.error(given, "the side of a limit is a text", 'write "+" for from above, "-" for from below')
+            raise reader.error(given, "a limit is taken from above or from below", 'write "+" or "-"')
         if infinite:
             raise reader.error(given, "infinity is approached from one side only", "leave the side out")
         side = str(given.value)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from derive.kernel.context import Declaration, Law
 from derive.language.expressions import Reader
 from derive.language.letters import infer, subscripts
-from derive.language.scope import Scope
+from derive.language.scope import Scope, came_from
 from derive.language.words import ELSEWHERE, LAWS, SCALARS, USAGE, similar
 from derive.term import ONE, ZERO, Term, both, cmp, index
 
@@ -87,6 +87,9 @@ def _axes(scope: Scope, node: ast.Subscript) -> tuple[str, ...]:
             hint = "sizes are symbolic: declare `n: axis` first"
             if isinstance(entry, ast.Constant):
                 hint += ", and say `assume(n == 3)` if one size is meant"
+            elif isinstance(entry, ast.Name) and entry.id in scope.lines:
+                what, line = scope.lines[entry.id]
+                hint = f"it is the {what} of {came_from(line)}; declare an axis of another name, `m: axis`"
             raise scope.source.error(entry, f"{written} is not a declared axis", hint)
         axes.append(entry.id)
     return tuple(axes)

@@ -26,7 +26,7 @@ from derive.language.statements import (
 )
 from derive.language.theory import Import, Theorem, Theory
 from derive.language.translations import parted, titled
-from derive.language.words import similar
+from derive.language.words import instead
 from derive.term import Term
 
 Importer = Callable[[str], Theory]  # the theory of a name; raises LanguageError
@@ -168,13 +168,8 @@ def _import(file: _File, node: ast.ImportFrom) -> None:
     known += sorted(theorems)
     for alias in node.names:
         if alias.name not in known:
-            meant = similar(alias.name, known)
-            listed = ", ".join([*theory.definitions, *(t.name for t in theory.theorems)]) or "nothing to import"
-            raise source.error(
-                alias,
-                f"{node.module} has no {alias.name!r}",
-                f"did you mean {meant!r}?" if meant else f"it has {listed}",
-            )
+            offered = [*theory.definitions, *(t.name for t in theory.theorems), *known]
+            raise source.error(alias, f"{node.module} has no {alias.name!r}", instead(alias.name, offered))
     part = rests_on(theory, names)
     check_conflicts(file.scope, node, part, [name for name in names if name in theorems])
     enter(file.scope, part)

@@ -7,7 +7,17 @@ from collections.abc import Container, Mapping
 
 from derive.language.errors import LanguageError
 from derive.language.scope import Scope, came_from
-from derive.language.words import CALLABLE, CONSTANTS, ELSEWHERE, LAWS, QUANTIFIERS, RESERVED, USAGE, similar
+from derive.language.words import (
+    CALLABLE,
+    CONSTANTS,
+    ELSEWHERE,
+    LAWS,
+    QUANTIFIERS,
+    RESERVED,
+    USAGE,
+    WRITTEN_OUT,
+    similar,
+)
 
 SPLIT = "give the inner part a name of its own: part = …"
 
@@ -199,12 +209,12 @@ def call(scope: Scope, node: ast.Call, name: str, bound: Mapping[str, object]) -
         return error(node, f"{name!r} is an array, not a function", f"its entries are written {name}[{letters}]")
     if name in bound or name in scope.lines:
         return error(node, f"{name!r} is not a function", "a product is written with *")
-    meant = similar(name, CALLABLE)
-    return error(
-        node.func,
-        f"there is no function {name!r}",
-        f"did you mean {meant!r}?" if meant else f"there are {_functions()}",
-    )
+    if name in WRITTEN_OUT:
+        hint = f"write {WRITTEN_OUT[name]}"
+    else:
+        meant = similar(name, CALLABLE)
+        hint = f"did you mean {meant!r}?" if meant else f"there are {_functions()}"
+    return error(node.func, f"there is no function {name!r}", hint)
 
 
 def called(scope: Scope, node: ast.expr) -> LanguageError:

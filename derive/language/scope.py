@@ -157,10 +157,11 @@ def refuse_word(source: Source, name: str, node: ast.AST, what: str) -> None:
     """Refuse a name that is a word of the language or no proper identifier."""
     if name in RESERVED:
         use = f"; it is used as {USAGE[name]}" if name in USAGE else ""
+        other = f"{name}_" if isinstance(node, ast.FunctionDef) else other_name(name, ())  # a theorem is no letter
         raise source.error(
             node,
             f"{name!r} is a word of the language and cannot be {what}{use}",
-            f"call it {other_name(name, ())!r}, for example",
+            f"call it {other!r}, for example",
         )
     if not is_name(name):
         raise source.error(

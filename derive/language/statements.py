@@ -76,9 +76,8 @@ def assumed(source: Source, node: ast.Expr) -> ast.expr:
     call = node.value
     assert isinstance(call, ast.Call)
     if len(call.args) != 1 or call.keywords:
-        raise source.error(
-            node, "assume takes one condition", "write assume(x > 0); several conditions are several assumes"
-        )
+        hint = "an equation is x == 1" if call.keywords else "several conditions are several assumes"
+        raise source.error(node, "assume takes one condition", f"write assume(x > 0); {hint}")
     return call.args[0]
 
 

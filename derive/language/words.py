@@ -70,7 +70,6 @@ ELSEWHERE = {
     "fabs": "abs",
     "Abs": "abs",
     "sgn": "sign",
-    "mean": "E",
     "expectation": "E",
     "var": "Var",
     "variance": "Var",
@@ -103,6 +102,38 @@ ELSEWHERE = {
     "Normal": "normal",
 }
 
+# What has no name in the language, and how it is written.
+WRITTEN_OUT = {
+    "mean": "sum(x[k] for k in n)/n; of a random name, E(q)",
+    "average": "sum(x[k] for k in n)/n; of a random name, E(q)",
+    "softmax": "exp(z[i])/sum(exp(z[k]) for k in n)",
+    "log_softmax": "z[i] - log(sum(exp(z[k]) for k in n))",
+    "logsumexp": "log(sum(exp(z[k]) for k in n))",
+    "lse": "log(sum(exp(z[k]) for k in n))",
+    "dot": "sum(x[k]*y[k] for k in n)",
+    "inner": "sum(x[k]*y[k] for k in n)",
+    "matmul": "sum(A[i, k]*B[k, j] for k in n)",
+    "norm": "sqrt(sum(x[k]**2 for k in n))",
+    "trace": "sum(A[i, i] for i in n)",
+    "std": "sqrt(Var(q))",
+    "pow": "x**y",
+    "square": "x**2",
+    "rsqrt": "1/sqrt(x)",
+    "reciprocal": "1/x",
+    "erfc": "1 - erf(x)",
+    "log2": "log(x)/log(2)",
+    "log10": "log(x)/log(10)",
+    "exp2": "2**x",
+    "gelu": "x*(1 + erf(x/sqrt(2)))/2",
+    "silu": "x*sigmoid(x)",
+    "swish": "x*sigmoid(x)",
+    "logit": "log(p/(1 - p))",
+    "clip": "max(a, min(x, b))",
+    "clamp": "max(a, min(x, b))",
+    "gamma": "exp(lgamma(x))",
+    "factorial": "exp(lgamma(n + 1))",
+}
+
 _ASCII = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -123,6 +154,22 @@ def other_name(word: str, taken: Container[str]) -> str:
     letter = word[0]
     candidates = [letter.lower(), letter.upper(), f"{word}_", *(f"{letter.lower()}{n}" for n in range(1, 1000))]
     return next(c for c in candidates if c not in RESERVED and c not in taken and not keyword.iskeyword(c))
+
+
+MOST_LISTED = 12  # names that a message lists
+
+
+def instead(name: str, known: Iterable[str]) -> str:
+    """What to say to one who asked for an unknown name: which was probably meant, or which there are."""
+    names = list(dict.fromkeys(known))
+    meant = similar(name, names)
+    if meant:
+        return f"did you mean {meant!r}?"
+    return (
+        f"it has {', '.join(names[:MOST_LISTED])}{', ...' if len(names) > MOST_LISTED else ''}"
+        if names
+        else "it has none"
+    )
 
 
 def similar(name: str, known: Iterable[str]) -> str | None:

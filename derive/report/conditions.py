@@ -1,12 +1,14 @@
-"""Which of the conditions that were met are worth saying."""
+"""Which of the conditions that were met are worth saying, and what a hypothesis says in full."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from derive.kernel.check import pure_index
+from derive.kernel.context import Context
 from derive.kernel.proof import Condition
 from derive.kernel.signs import RELATION, sign_of
-from derive.term import Term
+from derive.term import Term, over
 
 
 def telling(met: Iterable[Condition]) -> tuple[Condition, ...]:
@@ -16,6 +18,15 @@ def telling(met: Iterable[Condition]) -> tuple[Condition, ...]:
         if not _settled(condition.condition):
             kept.setdefault(condition.condition, condition)
     return tuple(c for c in kept.values() if not (c.condition.op == "all" and _body(c.condition) in kept))
+
+
+def as_meant(hypothesis: Term, context: Context) -> Term:
+    """The hypothesis with what is left unsaid: it holds for all its letters, but those that are declared.
+
+    One that speaks of indices alone is about the claim's own letters.
+    """
+    free = sorted(hypothesis.letters - context.letters, key=lambda k: k.value)
+    return hypothesis if pure_index(hypothesis, context) else over("all", hypothesis, *free)
 
 
 def _body(condition: Term) -> Term | None:

@@ -21,7 +21,7 @@ from derive.language import catalogue
 from derive.language.loader import CATALOGUE
 from derive.language.theory import Theory
 from derive.report import counterexample, words
-from derive.report.conditions import telling
+from derive.report.conditions import as_meant, telling
 from derive.report.lines import LineView, line_terms, line_views
 from derive.report.notation import Notation, names_in, notation
 from derive.report.numbers import Again, Evidence
@@ -120,6 +120,7 @@ def document(result: TheoryResult, evidence: Evidence | None = None, language: s
     theorems = tuple(
         _theorem(theory, number, part, evidence, language) for number, part in enumerate(result.theorems, 1)
     )
+    alone = Context(declarations=theory.declarations, letters=frozenset(theory.letters))
     title, prose = theory.translations.get(language, (theory.title, theory.prose))
     counts = Counter(t.verdict for t in theorems)
     draft = Document(
@@ -135,7 +136,7 @@ def document(result: TheoryResult, evidence: Evidence | None = None, language: s
         declarations=tuple(theory.declarations.values()),
         fixed=theory.letters,
         definitions=tuple(theory.definitions.values()),
-        hypotheses=tuple(enumerate(theory.hypotheses, 1)),
+        hypotheses=tuple(enumerate((as_meant(h, alone) for h in theory.hypotheses), 1)),
         imports=tuple((i.source, i.names) for i in theory.imports),
         theorems=theorems,
         account=_account(result),
@@ -217,7 +218,7 @@ def _theorem(theory: Theory, number: int, result: TheoremResult, evidence: Evide
         verdict=result.verdict,
         variables=theorem.declarations,
         letters=theorem.letters,
-        hypotheses=tuple(enumerate(theorem.hypotheses, first)),
+        hypotheses=tuple(enumerate((as_meant(h, context) for h in theorem.hypotheses), first)),
         definitions=theorem.definitions,
         claims=tuple(
             _claim(
@@ -232,7 +233,7 @@ def _theorem(theory: Theory, number: int, result: TheoremResult, evidence: Evide
             for number, claim in enumerate(result.claims, 1)
         ),
         domain=tuple(dict.fromkeys(d for c in result.claims if c.account for d in c.account.domain)),
-        unused=result.unused,
+        unused=tuple(as_meant(h, context) for h in result.unused),
         warnings=result.warnings,
         rests_on=tuple(sorted(rests_on - own)),
     )
@@ -272,7 +273,7 @@ def _claim(
         example=result.verdict == "proved" and result.proof is None,
         domain=tuple(dict.fromkeys(account.domain)) if account else (),
         obligations=telling(account.obligations) if account else (),
-        hypotheses=result.hypotheses,
+        hypotheses=tuple(as_meant(h, context) for h in result.hypotheses),
         counterexample=(
             counterexample.shown(result.counterexample, claim.condition, context) if result.counterexample else None
         ),
