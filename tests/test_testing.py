@@ -21,7 +21,7 @@ from derive.guard.calling import BadCall, as_array, laid_out
 from derive.guard.cases import cases
 from derive.guard.check import Disagreement, agree
 from derive.guard.expect import Exactly, Modes, expected
-from derive.guard.message import data
+from derive.guard.message import data, failure
 from derive.guard.reproduce import at
 from derive.guard.target import UnknownTarget, resolve, split
 from derive.language import LanguageError
@@ -324,6 +324,17 @@ def test_failing_input_is_shrunk() -> None:
     assert all(x in (0, 1) for x in finding.case.rows[0].arrays["z"])
     deep = examine(lambda z: softmax(z) if z.size < 17 else softmax(z) * 2, "softmax.s").finding
     assert deep is not None and deep.case.sizes == {"n": 17}
+
+
+def test_failing_input_stays_as_its_variables_are_declared(theory: Callable[..., Path]) -> None:
+    """A positive number is shrunk to 1, not to 0, where the formula has no value; and the theory is found again."""
+    path = theory("n: axis\nx: real[n]\neps: positive\nr = 1/sqrt(sum(x[k]**2 for k in n) + eps)\n")
+    outcome = examine(lambda x, eps: x[[]][3], f"{path}:r")
+    assert outcome.finding is not None
+    assert outcome.finding.case.rows[0].arrays["eps"] == 1
+    assert outcome.finding.case.rows[0].arrays["x"].tolist() == [0]
+    shown = re.search(r"\(derive show (.*)\)", failure(outcome))
+    assert shown is not None and Path(shown[1]).resolve() == path.resolve()
 
 
 def test_a_given_input_fails_again() -> None:

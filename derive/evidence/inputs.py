@@ -290,7 +290,7 @@ def place_of(context: Context, inputs: Inputs) -> Evaluation:
 
 
 def admitted(context: Context, inputs: Inputs) -> bool:
-    """Whether the hypotheses hold at the stored numbers, as far as they speak of these variables alone.
+    """Whether the stored numbers are as declared, and the hypotheses hold there, as far as they speak of them alone.
 
     Conditions on the claim's letters, and on moments, say nothing of an input. Of infinite numbers nothing is known.
     """
@@ -298,6 +298,8 @@ def admitted(context: Context, inputs: Inputs) -> bool:
         finite = {name: np.nan_to_num(a.astype(np.float64), neginf=0.0) for name, a in inputs.arrays.items()}
         about = any(not _names(h, context).isdisjoint(infinite) for h in context.hypotheses)
         return not about and admitted(context, replace(inputs, arrays=finite))
+    if not all(_as_declared(context, name, array) for name, array in inputs.arrays.items()):
+        return False
     here: Evaluation | None = None  # not before a hypothesis needs it: large arrays take long
     known = {*inputs.arrays, *context.definitions}
     for hypothesis in context.hypotheses:
@@ -309,6 +311,15 @@ def admitted(context: Context, inputs: Inputs) -> bool:
         if not all(_holds(here, r, inputs.sizes) for r in requirements(hypothesis, context.letters)):
             return False
     return True
+
+
+_SIGNED = {"positive": np.greater, "nonnegative": np.greater_equal}
+
+
+def _as_declared(context: Context, name: str, array: np.ndarray) -> bool:
+    """Whether all entries have the sign that the variable is declared to have."""
+    kind = context.declarations[name].kind if name in context.declarations else ""
+    return kind not in _SIGNED or bool(np.all(_SIGNED[kind](array, 0)))
 
 
 def _infinite(inputs: Inputs) -> set[str]:

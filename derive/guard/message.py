@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal as decimals
 import math
+import shlex
 from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
@@ -13,8 +14,9 @@ import numpy as np
 from derive.evidence.measure import shortest
 from derive.guard.check import Outcome, ulps
 from derive.guard.compare import Finding, allowance
-from derive.guard.reproduce import at, reproduce, sizes_text
+from derive.guard.reproduce import at, formula_name, reproduce, sizes_text
 from derive.guard.running import Wide
+from derive.guard.target import split
 from derive.language.errors import printable
 
 MAX_SHOWN = 24  # numbers of one array
@@ -203,7 +205,9 @@ def _unproved(o: Outcome) -> str:
 
 
 def _shown_name(o: Outcome) -> str:
-    return o.target.name if o.target.verdict is not None else o.target.name.split(".")[0]
+    """What `derive show` takes: the theorem, or the theory of a definition."""
+    source, what = split(formula_name(o))
+    return shlex.quote(f"{source}.{what}" if o.target.verdict is not None else source)
 
 
 # -- as data ----------------------------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ def _from_here(path: Path) -> Path:
 def reproduce(o: Outcome) -> str:
     """A command, or for a function without an importable name a call, that runs the same check again."""
     options = _options(o)
-    name, formula = function_name(o.call.function), _formula(o)
+    name, formula = function_name(o.call.function), formula_name(o)
     if name is None or options.get("arrays") is ...:
         words = [f"{k}={'your_conversion' if v is ... else _literal(v)}" for k, v in options.items()]
         return f"assert_implements(your_function, {', '.join([_literal(formula), *words])})"
@@ -97,7 +97,7 @@ def _literal(value: Any) -> str:
     return repr(value) if isinstance(value, bool) else json.dumps(value)
 
 
-def _formula(o: Outcome) -> str:
+def formula_name(o: Outcome) -> str:
     """The formula's name as it was given, a file of it as it is written in this folder."""
     name = o.source or o.target.name
     file, separator, what = name.partition(".derive")
