@@ -232,7 +232,8 @@ def _doubt(claim: Claim, context: Context, account: Account, deadline: float, pr
         return None
     from derive.evidence.refute import vacuous, witness
 
-    seconds = max(0.5, min(2.0, deadline - time.monotonic()))  # some time, however late the proof was found
+    # The work is bounded; a busy machine has time for it, and there is some however late the proof was found.
+    seconds = max(0.5, min(10.0, deadline - time.monotonic()))
     point = witness(context, claim.condition, seconds, account.domain)
     # Whether a mean or limit exists is not always seen at a point; where it is asked for, it must be.
     asked = any(t.op in ("E", "Var", "Cov", "limit") for c in account.domain for t in subterms(c))
