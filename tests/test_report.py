@@ -31,7 +31,7 @@ from derive.report.lines import by_sides, line_terms
 from derive.report.notation import names_in, notation
 from derive.report.numbers import DTYPES, VARIANTS, Evidence, Measured, Stated, gather, module, ulps
 from derive.report.pdf import by_pdflatex
-from derive.report.printer import Printer, positive_part
+from derive.report.printer import ROOM, Printer, positive_part
 from derive.report.render import FORMATS, render
 from derive.report.typeset import LATEX
 from derive.term import Term, alike, defined, diff, index, mul, over, subterms, var
@@ -121,6 +121,18 @@ def test_report_holds_every_statement_step_and_condition(
         assert printer.inline(definition.body) in text
     for row in (*shown.account.rules, *shown.account.identities):
         assert row.words in text
+
+
+def test_end_of_a_pdf_does_not_stand_alone_on_its_page(checked: Callable[[str], TheoryResult]) -> None:
+    """TeX may end no page within the last notes, nor between the last rows and lines before them."""
+    text = render(document(checked("softmax")), "tex")
+    _, rows, rest = re.split(r"\\begin\{longtable\}|\\end\{longtable\}", text[text.rindex(r"\section*{Account}") :])
+    assert [row.endswith(r"\\*") for row in rows.splitlines() if row.endswith((r"\\*", r"\\"))][-6:] == [False] + 5 * [
+        True
+    ]
+    lines, notes = rest.split(r"\begin{samepage}")
+    assert lines.count("\\nopagebreak\n\\dotted") == 5 and lines.count(r"\dotted") > 5
+    assert notes.index("To see it again") < notes.index(r"\end{samepage}")
 
 
 @pytest.mark.parametrize("name", catalogue())
@@ -256,6 +268,25 @@ def test_part_is_worked_out_by_itself_and_put_back(checked: Callable[[str], Theo
                     assert line is step.after
             assert not open_
     assert depths >= {0, 1, 2}
+
+
+def test_lines_on_a_part_stand_further_in_and_have_less_room(checked: Callable[[str], TheoryResult]) -> None:
+    shown = document(checked("attention"))
+    printer = Printer(shown.notation)
+    steps = [step for theorem in shown.theorems for claim in theorem.claims for step in claim.steps]
+    parts, wholes = [s for s in steps if s.part is not None], [s for s in steps if s.whole is not None]
+    assert max(s.depth for s in steps) > 1
+    text = {form: render(shown, form) for form in ("tex", "typ", "html")}
+    assert text["tex"].count(r"\joint{") == text["typ"].count("#joint(") == len(parts) + len(wholes)
+    for depth in range(1, 4):
+        begun, ended = (sum(s.depth == d for s in kind) for kind, d in ((parts, depth), (wholes, depth + 1)))
+        assert text["tex"].count(rf"\inside{{{depth}}}") == begun + ended
+        here = sum(s.depth == depth for s in (*steps, *parts)) + ended
+        assert text["typ"].count(f"#inside({depth})[") == here
+    assert len(re.findall('class="?inner"?>', text["html"])) == sum(s.depth for s in (*steps, *parts)) + sum(
+        s.depth - 1 for s in wholes
+    )
+    assert all(printer.display(s.after, "==", ROOM - 2 * s.depth) in text["tex"] for s in steps)
 
 
 def test_lines_that_were_shown_of_other_letters_are_named_instead(checked: Callable[[str], TheoryResult]) -> None:
