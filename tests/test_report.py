@@ -131,7 +131,7 @@ def test_end_of_a_pdf_does_not_stand_alone_on_its_page(checked: Callable[[str], 
         True
     ]
     lines, notes = rest.split(r"\begin{samepage}")
-    assert lines.count("\\nopagebreak\n\\dotted") == 5 and lines.count(r"\dotted") > 5
+    assert lines.count("\\together\n\\dotted") == 5 and lines.count(r"\dotted") > 5
     assert notes.index("To see it again") < notes.index(r"\end{samepage}")
 
 
