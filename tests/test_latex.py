@@ -109,6 +109,9 @@ def test_operator_without_a_row_is_an_error() -> None:
         (mul(fn("log", Z_I), T), r"\left( \log z_{i} \right) T".replace(r"\left( ", "(").replace(r" \right)", ")")),
         (make("Var", (mul(T, Z_I),)), r"\mathrm{Var}[T z_{i}]"),
         (cmp("==", size("n"), ONE), "n = 1"),
+        (mul(var("xhat", II), var("mu_bar")), r"\hat{x}_{i} \bar{\mu}"),
+        (var("chat"), r"\mathrm{chat}"),
+        (var("loss_hat"), r"\mathrm{loss\_hat}"),
     ],
 )
 def test_notation_is_a_textbooks(term: Term, expected: str) -> None:
@@ -152,6 +155,9 @@ def test_no_two_names_look_alike() -> None:
         "logx",
         "x_",
         "x",
+        "xhat",
+        "x_hat",
+        "xbar",
     ]
     symbols = notation(names).symbols
     assert len({symbols[n].text() for n in names}) == len(names)

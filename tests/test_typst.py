@@ -20,6 +20,7 @@ from derive.paths import template_dir
 from derive.report import escape, formula, pdf, plots, prose
 from derive.report.document import document
 from derive.report.formula import safe_formula
+from derive.report.notation import notation
 from derive.report.pdf import MissingTool, by_typst
 from derive.report.printer import ROWS, Printer
 from derive.report.render import render
@@ -76,6 +77,13 @@ def test_both_dialects_are_written_of_the_same_tree() -> None:
     assert math is not None
     assert LATEX.write(math) == r"\frac{\partial s_{i}}{\partial z_{j}} \leq \alpha e^{- x / 2}"
     assert TYPST.write(math) == "frac(∂ s_(i), ∂ z_(j)) ≤ α e^(- x slash 2)"
+
+
+def test_names_with_something_above_them_compile() -> None:
+    names = ["xhat", "mu_bar", "alpha_tilde", "what", "x_hat"]
+    symbols = [sign(notation([name]).symbol(name).text()) for name in names]
+    assert [TYPST.write(symbol) for symbol in symbols[:2]] == ["hat(x)", "macron(μ)"]
+    assert_compiles(map(TYPST.write, symbols))
 
 
 def test_every_sign_of_prose_compiles() -> None:

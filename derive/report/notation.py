@@ -27,6 +27,9 @@ GREEK: dict[str, str] = {
 }
 _WORDS = frozenset(GREEK.values())
 _SHORT = {"eps": "epsilon", "lam": "lambda", "sig": "sigma"}
+# What stands above a letter, said behind it: xhat, mu_bar. The English words among them are no letters.
+_ACCENTED = re.compile(r"([^\W_]+?)(_?)(hat|bar|tilde)")
+_ENGLISH = frozenset({"chat", "that", "what"})
 _LETTERS = ("r", "t", "u", "v", "w", "l", "m", *(f"k{n}" for n in range(1, 1000)))
 # Symbols the mathematics itself uses, so that no name may look like them.
 RESERVED = frozenset({(r"\delta", ""), (r"\pi", ""), (r"\infty", "")})
@@ -71,6 +74,8 @@ def _candidates(name: str) -> Iterator[Symbol]:
     bare = name.rstrip("_")
     if sign := _letter(bare):
         yield Symbol(sign)
+    if (match := _ACCENTED.fullmatch(name)) and name not in _ENGLISH and (sign := _letter(match[1])):
+        yield Symbol(rf"\{match[3]}{{{sign}}}")
     if match := re.fullmatch(r"d([A-Z])", name):
         yield Symbol(rf"\mathrm{{d}}{match[1]}")
     if (match := re.fullmatch(r"([^\W\d_]+?)_?(\d+)", name)) and (sign := _letter(match[1])):

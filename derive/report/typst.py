@@ -50,7 +50,8 @@ _PAIRS = {
 }
 _GRIDS = {"matrix": "#none", "pmatrix": '"("', "bmatrix": '"["', "vmatrix": '"|"'}
 _TOKEN = re.compile(
-    r"\\mathrm\{(?P<upright>(?:[^{}\\]|\\_)*)\}|\\math(?:bb|bf)\{.\}|\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\{\}|\s+|."
+    r"\\mathrm\{(?P<upright>(?:[^{}\\]|\\_)*)\}|\\math(?:bb|bf)\{.\}|\\(?P<accent>hat|bar|tilde)\{(?P<under>[^{}]*)\}"
+    r"|\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\{\}|\s+|."
 )
 
 
@@ -63,6 +64,8 @@ def _sign(name: str) -> str:
 def _one(found: re.Match[str]) -> str:
     if (word := found["upright"]) is not None:
         return _upright(word.replace(r"\_", "_"))
+    if (accent := found["accent"]) is not None:
+        return _ACCENTS[accent] % _sign(found["under"])
     token = found[0]
     return token if token.isascii() and (token.isalpha() or token[0].isdigit()) else _SIGNS[token]
 
