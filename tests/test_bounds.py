@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from derive.codegen import CodegenError, Quantity, quantity, reverse_mode
-from derive.codegen.bounds import Count, NoBound, bound_of
+from derive.codegen.bounds import bound_of
+from derive.codegen.counts import Count, NoBound
 from derive.codegen.forms import ACCURATE, ROUNDED
 from derive.codegen.quantities import variables_of
 from derive.evidence import bounded

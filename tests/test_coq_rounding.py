@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 
 from derive.codegen import quantity
-from derive.codegen.bounds import Count, bound_of
+from derive.codegen.bounds import bound_of
+from derive.codegen.counts import Count
 from derive.codegen.forms import ACCURATE
 from derive.codegen.rounding_theorem import RoundingFile, Statement, fingerprint, rounding_file, theorem_of
 from derive.codegen.value import CodegenError

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from derive.codegen import doubled
 from derive.codegen.accurate import at_place
+from derive.codegen.conditioning import CONDITIONS, FUNCTIONS, NARROW_FUNCTIONS, root
+from derive.codegen.counts import NONE, Bound, Count, NoBound
 from derive.codegen.differences import present, scaled_difference
-from derive.codegen.value import CodegenError
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, FLIP, NEG, POS, ZERO, sign
@@ -25,6 +26,7 @@ from derive.language.printer import to_text
 from derive.term import (
     ONE,
     TRUE,
+    TWO,
     Term,
     add,
     alike,
@@ -32,7 +34,6 @@ from derive.term import (
     fn,
     mul,
     neg,
-    num,
     over,
     power,
     substitute,
@@ -41,85 +42,6 @@ from derive.term import (
 
 if TYPE_CHECKING:
     from derive.codegen.source import Plan
-
-TWO = num(2)
-
-
-@dataclass(frozen=True)
-class Count:
-    """A number of roundings: so many, and for each axis so many times its size less one."""
-
-    fixed: int = 0
-    along: tuple[tuple[str, int], ...] = ()
-
-    def __add__(self, other: Count | int) -> Count:
-        if isinstance(other, int):
-            return Count(self.fixed + other, self.along)
-        sums = dict(self.along)
-        for axis, times in other.along:
-            sums[axis] = sums.get(axis, 0) + times
-        return Count(self.fixed + other.fixed, tuple(sorted(sums.items())))
-
-    def times(self, number: int) -> Count:
-        return Count(self.fixed * number, tuple((axis, k * number) for axis, k in self.along))
-
-    def most(self, other: Count) -> Count:
-        """A count that is at least both."""
-        theirs, mine = dict(other.along), dict(self.along)
-        along = {axis: max(mine.get(axis, 0), theirs.get(axis, 0)) for axis in sorted({*mine, *theirs})}
-        return Count(max(self.fixed, other.fixed), tuple(along.items()))
-
-    def at(self, sizes: dict[str, int]) -> int:
-        """The number at these sizes."""
-        return self.fixed + sum(times * (sizes[axis] - 1) for axis, times in self.along)
-
-    def __str__(self) -> str:
-        """In the formula language, as a sum."""
-        fixed = self.fixed - sum(times for _, times in self.along)
-        parts = [f"{'' if times == 1 else f'{times}*'}{axis}" for axis, times in self.along]
-        text = " + ".join(parts) or str(fixed)
-        return text if not parts or not fixed else f"{text} {'+' if fixed > 0 else '-'} {abs(fixed)}"
-
-
-NONE = Count()
-
-
-@dataclass(frozen=True)
-class Bound:
-    """At most `count` roundings of the `size`; `own` where that is the part's own, up to its sign."""
-
-    count: Count
-    size: Term
-    own: bool = True
-
-    @property
-    def exact(self) -> bool:
-        return self.count == NONE
-
-    def spoken(self, term: str = "") -> str:
-        """The bound in words, u the unit roundoff."""
-        if self.exact:
-            return "exact"
-        count = str(self.count)
-        factor = f"({count})" if " " in count else count
-        return f"{factor} u relative to each entry" if self.own else f"{factor} u {_factor(self.size)}"
-
-
-def _factor(size: Term) -> str:
-    text = to_text(size)
-    return f"({text})" if size.op in ("add", "neg") else text
-
-
-# Roundings of a function, an ulp being two: what NumPy's functions and our snippets stay within in float64.
-FUNCTIONS = {"exp": 2, "log": 2, "log1p": 2, "expm1": 2, "sqrt": 1, "abs": 0, "sign": 0, "relu": 0, "sigmoid": 5}
-FUNCTIONS |= {"softplus": 6, "sin": 4, "cos": 4, "tan": 4, "sinh": 4, "cosh": 4, "tanh": 4, "atan": 4, "erf": 12}
-FUNCTIONS |= {"lgamma": 64, "digamma": 32, "trigamma": 32, "pow": 2}
-
-NARROW_FUNCTIONS = 4  # NumPy's functions of float32 are within four ulp
-
-
-class NoBound(CodegenError):
-    """The analysis does not cover a part; the message names it."""
 
 
 @dataclass
@@ -267,10 +189,6 @@ def _centre(term: Term) -> Term | None:
     return None
 
 
-def _opposite(term: Term) -> Term:
-    return term.args[0] if term.op == "neg" else neg(term)
-
-
 def _neg(a: Analysis, term: Term) -> Bound:
     found = a.bound(term.args[0])
     return a.relative(term, found.count) if found.own else found
@@ -321,7 +239,7 @@ def _pow(a: Analysis, term: Term) -> Bound:
     if exponent.op not in ("num", "neg") or not isinstance(value, Fraction):
         return _varying(a, term, found, a.bound(exponent))
     if value == Fraction(1, 2):
-        return _root(a, term, found)
+        return root(a, term, found)
     times = max(1, -(-abs(value.numerator) // value.denominator))
     own = 2 * times if value.denominator == 1 else 4
     if found.own:
@@ -344,12 +262,6 @@ def _varying(a: Analysis, term: Term, base: Bound, exponent: Bound) -> Bound:
     return Bound(base.count.most(exponent.count).most(own), add(whole, *moved), False)
 
 
-def _root(a: Analysis, term: Term, found: Bound) -> Bound:
-    if not found.own:
-        raise NoBound(f"no bound is stated for a root of a sum that cancels: {to_text(term)}")
-    return a.relative(term, found.count + 1)
-
-
 def _fn(a: Analysis, term: Term) -> Bound:
     name, x = term.value, term.args[0]
     if name in ("max", "min"):
@@ -370,56 +282,6 @@ def _fn(a: Analysis, term: Term) -> Bound:
     if row is None:
         raise NoBound(f"no bound is stated for {name} of what is rounded: {to_text(term)}")
     return row(a, term, found, own)
-
-
-Condition = Callable[[Analysis, Term, Bound, Count], Bound]
-
-
-def _with(share: Callable[[Term, Term], Term]) -> Condition:
-    """A function whose value moves by `share(x, size)` for each unit of its argument's bound."""
-
-    def row(a: Analysis, term: Term, found: Bound, own: Count) -> Bound:
-        moved = share(term.args[0], found.size)
-        return Bound(found.count.most(own), add(a.positive(term), moved), False)
-
-    return row
-
-
-def _log(a: Analysis, term: Term, found: Bound, own: Count) -> Bound:
-    x = term.args[0]
-    moved = ONE if found.own else div(found.size, x)
-    return Bound(found.count.most(own), add(a.positive(term), moved), False)
-
-
-def _log1p(a: Analysis, term: Term, found: Bound, own: Count) -> Bound:
-    x = term.args[0]
-    if found.own and not a.signs(x) & NEG:
-        return a.relative(term, found.count + own)  # x/((1 + x) log1p(x)) is at most 1
-    return Bound(found.count.most(own), add(a.positive(term), div(found.size, add(ONE, x))), False)
-
-
-def _linear(a: Analysis, term: Term, found: Bound, own: Count) -> Bound:
-    return a.relative(term, found.count) if found.own else Bound(found.count, found.size, False)
-
-
-CONDITIONS: dict[str, Condition] = {
-    "exp": lambda a, term, found, own: Bound(found.count.most(own), mul(term, add(ONE, found.size)), False),
-    "expm1": _with(lambda x, size: mul(fn("exp", x), size)),
-    "log": _log,
-    "log1p": _log1p,
-    "sqrt": lambda a, term, found, own: _root(a, term, found),
-    "abs": _linear,
-    "relu": _linear,
-    "sigmoid": lambda a, term, found, own: Bound(
-        found.count.most(own), mul(term, add(ONE, mul(fn("sigmoid", _opposite(term.args[0])), found.size))), False
-    ),
-    "softplus": _with(lambda x, size: mul(fn("sigmoid", x), size)),
-    "tanh": _with(lambda x, size: size),
-    "sin": _with(lambda x, size: size),
-    "cos": _with(lambda x, size: size),
-    "atan": _with(lambda x, size: size),
-    "erf": _with(lambda x, size: mul(TWO, size)),
-}
 
 
 def _sum(a: Analysis, term: Term) -> Bound:

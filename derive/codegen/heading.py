@@ -100,7 +100,8 @@ def accuracy(
     `unit` says what u is and when it holds; `corrected` whether the code puts the rounding of exponents back,
     `narrow` whether it computes in dtypes narrower than float64.
     """
-    from derive.codegen.bounds import NoBound, bound_of
+    from derive.codegen.bounds import bound_of
+    from derive.codegen.counts import NoBound
 
     try:
         bound = bound_of(plan, corrected, narrow)

@@ -9,7 +9,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from derive.codegen.bounds import FUNCTIONS, NARROW_FUNCTIONS, NONE, Count, NoBound, sum_of_others
+from derive.codegen.bounds import sum_of_others
+from derive.codegen.conditioning import FUNCTIONS, NARROW_FUNCTIONS
+from derive.codegen.counts import NONE, Count, NoBound
 from derive.codegen.differences import exact, scaled_difference
 from derive.codegen.source import Plan
 from derive.coq.names import NotExported, Scope, axis, letter

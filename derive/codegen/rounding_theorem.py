@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from derive.codegen.bounds import Bound, NoBound, bound_of
+from derive.codegen.bounds import bound_of
+from derive.codegen.counts import Bound, NoBound
 from derive.codegen.forms import ACCURATE, narrowed
 from derive.codegen.quantities import quantity
 from derive.codegen.rounding import Part, Writer

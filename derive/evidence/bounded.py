@@ -11,7 +11,8 @@ import numpy as np
 from flint import arb, ctx
 
 from derive.codegen import Compiled, Quantity
-from derive.codegen.bounds import Bound, bound_of
+from derive.codegen.bounds import bound_of
+from derive.codegen.counts import Bound
 from derive.codegen.dialect import RESERVED, function_name
 from derive.codegen.forms import ACCURATE, Form, narrowed
 from derive.evidence.balls import Balls, Uncovered
