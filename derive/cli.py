@@ -9,7 +9,6 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ from derive.cli_guard import register
 
 if TYPE_CHECKING:
     from derive.engine.verdict import TheoryResult
-    from derive.kernel.certificate import Limit, Replay
+    from derive.kernel.certificate import Replay
     from derive.language.errors import LanguageError
     from derive.language.theory import Theory
 
@@ -376,11 +375,12 @@ def verify(files: tuple[Path, ...], as_json: bool, timeout: float) -> int:
     from derive.cli_limit import LATE, limited
     from derive.cli_text import verify_text
     from derive.kernel.proof import Rejected
+    from derive.language.certified import replayed
 
     found: list[tuple[str, list[Replay] | Rejected]] = []
     for path in files:
         try:
-            found.append((str(path), _replayed(path, lambda: limited(timeout))))
+            found.append((str(path), replayed(path, lambda: limited(timeout))))
         except Rejected as problem:
             found.append((str(path), problem))
     click.echo(_dumped(verify_data(found)) if as_json else verify_text(found))
@@ -390,18 +390,6 @@ def verify(files: tuple[Path, ...], as_json: bool, timeout: float) -> int:
     if any(not replay.ok and replay.reason != LATE for replay in replays):
         return REFUTED
     return ALL_PROVED if replays and all(replay.ok for replay in replays) else OPEN
-
-
-def _replayed(path: Path, limit: Limit) -> list[Replay]:
-    """What the kernel says of each claim of a certificate; one that is not what the text says is rejected."""
-    from derive.kernel.certificate import verify_file
-    from derive.language.certified import unlike
-
-    found = verify_file(path, limit)
-    with limit():
-        others = unlike(json.loads(path.read_bytes()))
-    reasons = [others.get((r.theorem, r.number)) for r in found]
-    return [replace(r, ok=False, reason=why) if r.ok and why else r for r, why in zip(found, reasons, strict=True)]
 
 
 # -- what the commands share ------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +99,9 @@ def _folder(name: str) -> str | None:
 def certificate(name: str, timeout: float) -> dict[str, Any]:
     """The certificate of a theory that is proved now, or of a file that holds one. Raises LanguageError, ValueError."""
     if name.endswith(".json"):
-        data = json.loads(Path(name).read_bytes())
+        from derive.language.certified import read
+
+        data = read(name)
         if not isinstance(data, dict):
             raise ValueError("not an object")
         return data
@@ -134,13 +135,14 @@ def recheck(files: tuple[Path, ...], as_json: bool) -> int:
     from derive.coq.names import NotExported
     from derive.coq.run import CoqMissing, Library, check
     from derive.language import LanguageError
+    from derive.language.certified import read
 
     status, some = PASSED, False
     try:
         with Library() as library:
             for path in files:
                 try:
-                    result = exported(json.loads(path.read_bytes()), str(path.parent))
+                    result = exported(read(path), str(path.parent))
                 except (LanguageError, NotExported) as problem:
                     click.echo(f"{path} cannot be exported: {problem}", err=True)
                     status = BAD_INPUT

@@ -880,6 +880,14 @@ def test_file_that_is_not_there_or_a_folder_is_rejected(tmp_path: Path) -> None:
             verify_file(path)
 
 
+def test_a_pipe_or_a_device_is_not_waited_for(derive: Any, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    for path in (tmp_path / "pipe.json", "/dev/zero"):
+        run = derive("verify", str(path))
+        assert run.status == 3
+        assert "it is not a regular file" in run.out
+
+
 @pytest.mark.parametrize(
     "entry", [["fn", "exp"], ["fn", "max", ["num", "1"]], ["sum", [["k", "n"]], ["num", "1"]], ["add"]]
 )

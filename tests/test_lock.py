@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,12 @@ def test_damaged_lock_is_refused(derive: Callable[..., Any], project: Path, text
         read_lock(project / "derive.lock")
     run = derive("check", "--locked", "mine.derive")
     assert run.status == 3 and "derive.lock" in run.err
+
+
+def test_a_pipe_is_no_lock(project: Path) -> None:
+    os.mkfifo(project / "derive.lock")
+    with pytest.raises(BadLock, match="not a regular file"):
+        read_lock(project / "derive.lock")
 
 
 def test_missing_lock_says_how_to_get_one(derive: Callable[..., Any], project: Path) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from derive.kernel.context import Context, Declaration, Definition
@@ -202,6 +203,8 @@ def lock_text(data: dict[str, Any]) -> str:
 def read_lock(path: Path) -> dict[str, Any]:
     """The content of a lock file. Raises BadLock."""
     try:
+        if not S_ISREG(path.stat().st_mode):  # a pipe would be waited for
+            raise ValueError("it is not a regular file")
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise BadLock(f"there is no {path}; `derive lock` writes it") from None

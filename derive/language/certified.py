@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
-from derive.kernel.certificate import decode, decode_context
+from derive.kernel.certificate import Limit, Replay, decode, decode_context, verify
 from derive.kernel.check import MALFORMED
 from derive.kernel.context import Context
 from derive.kernel.proof import Rejected
@@ -18,6 +22,32 @@ from derive.language.source import Source
 from derive.language.theory import Theorem, Theory
 
 Unlike = dict[tuple[str, int], str]  # by the theorem's name, as `verify` tells it, and the number of the claim
+
+
+def read(path: str | Path) -> Any:
+    """The data that the file of a certificate holds. Raises Rejected for what is no regular file of JSON."""
+    try:
+        if not S_ISREG(Path(path).stat().st_mode):  # a pipe would be waited for
+            raise ValueError("it is not a regular file")
+        return json.loads(Path(path).read_bytes())
+    except (OSError, ValueError, RecursionError) as why:
+        raise Rejected(f"{path} is not a certificate: {why}") from None
+
+
+def replayed(path: str | Path, limit: Limit) -> list[Replay]:
+    """What the kernel says of each claim of a certificate; one that is not what the text says is rejected.
+
+    Raises Rejected for what is no certificate as a whole.
+    """
+    data = read(path)
+    try:
+        found = verify(data, limit)
+    except (ValueError, RecursionError) as why:
+        raise Rejected(f"{path} is not a certificate: {why}") from None
+    with limit():
+        others = unlike(data)
+    reasons = [others.get((r.theorem, r.number)) for r in found]
+    return [replace(r, ok=False, reason=why) if r.ok and why else r for r, why in zip(found, reasons, strict=True)]
 
 
 def unlike(certificate: Mapping[str, Any]) -> Unlike:
