@@ -17,6 +17,7 @@ from derive.codegen.prepare import prepared
 from derive.codegen.rows import STEADY, free_rows, rounded_rows, rows
 from derive.codegen.scalar import SCALARS, TEXTS
 from derive.codegen.stable import stabilised
+from derive.engine.check import check_theory
 from derive.engine.prove import prove
 from derive.evidence.inputs import Inputs, plain
 from derive.evidence.measure import measure
@@ -372,13 +373,31 @@ def test_rows_without_a_value_are_nan_and_leave_the_others_alone(row: list[float
     np.testing.assert_array_equal(s[1], [0.5, 0.5])
 
 
-def test_masked_weights_do_not_depend_on_what_is_masked() -> None:
-    theory = loads(
-        '"""T."""\nn: axis\nz: real[n]\nmask: bit[n]\np[i] = mask[i]*exp(z[i])/sum(exp(z[k]) for k in n if mask[k])\n'
-    )
-    z, mask = np.array([0.0, 1.0, 5000.0]), np.array([1, 1, 0])
+FILTERED, MULTIPLIED = "sum(exp(z[k]) for k in n if mask[k])", "sum(mask[k]*exp(z[k]) for k in n)"
+
+
+@pytest.mark.parametrize("visible", [FILTERED, MULTIPLIED])
+def test_masked_weights_do_not_depend_on_what_is_masked(visible: str) -> None:
+    theory = loads(f"n: axis\nz: real[n]\nmask: bit[n]\ns = {visible}\nlse = log(s)\np[i] = mask[i]*exp(z[i])/s\n")
+    z, mask = np.array([0.0, 1.0, 5000.0]), np.array([[1, 1, 0], [0, 0, 0]])
     expected = np.exp([0.0, 1.0]) / np.exp([0.0, 1.0]).sum()
-    np.testing.assert_allclose(quantity(theory, "p").compile()(z, mask), [*expected, 0], rtol=1e-15)
+    weights = quantity(theory, "p").compile()(z, mask)
+    np.testing.assert_allclose(weights[0], [*expected, 0], rtol=1e-15)
+    assert np.isnan(weights[1]).all()
+    assert quantity(theory, "lse").compile()(z, mask[0]) == pytest.approx(np.log(1 + np.e))
+
+
+def test_bit_before_an_exponential_that_is_summed_is_a_filter() -> None:
+    """The two sums are one by a proof; bits of other letters, and numbers that are no bits, stay factors."""
+    head = "n: axis\nz: real[n]\nmask: bit[n]\nw: real[n]\n"
+    (theorem,) = check_theory(loads(f"{head}assert {MULTIPLIED} == {FILTERED}\n")).theorems
+    assert theorem.verdict == "proved"
+    theory = loads(
+        f"{head}a[i] = sum(mask[i]*exp(z[k]) for k in n)\nb = sum(w[k]*exp(z[k]) for k in n)\nc = {MULTIPLIED}\n"
+    )
+    quantities = {name: quantity(theory, name) for name in "abc"}
+    found = {name: prepared(q.term, q.context)[1].definitions[name].body.args[1].op for name, q in quantities.items()}
+    assert found == {"a": "true", "b": "true", "c": "holds"}
 
 
 def test_own_dtype_is_kept_throughout_on_request() -> None:
@@ -396,8 +415,6 @@ def test_own_dtype_is_kept_throughout_on_request() -> None:
     "row", dict.fromkeys([*rows(STEADY), *free_rows(STEADY), *rounded_rows()]), ids=lambda r: r.name
 )
 def test_every_row_names_a_proved_theorem(row: Any) -> None:
-    from derive.engine.check import check_theory
-
     theory, theorem = row.theorem.split(".")
     assert check_theory(load(theory), only=theorem)[theorem].verdict == "proved"
 

@@ -20,6 +20,7 @@ from derive.term import (
     ZERO,
     Term,
     add,
+    both,
     fresh,
     make,
     mul,
@@ -55,8 +56,11 @@ def prepared(term: Term, context: Context, fixed: Iterable[Term] = ()) -> tuple[
 
 
 def ready(term: Term, context: Context) -> Term:
-    """The term without derivatives and replacements, deltas sifted, what its numbers alone decide put in."""
-    return sifted(decided(without_diff(term, context)))
+    """The term without derivatives and replacements, deltas sifted, what its numbers alone decide put in.
+
+    Bits before exponentials that are summed are filters of the sum.
+    """
+    return filtered(sifted(decided(without_diff(term, context))), context)
 
 
 def without_diff(term: Term, context: Context) -> Term:
@@ -131,6 +135,33 @@ def unfolded(term: Term, context: Context, variable: str) -> Term:
         if variable in names:
             term = replace_variable(term, definition.name, definition.letters, definition.body, op="def")
     return term
+
+
+def filtered(term: Term, context: Context) -> Term:
+    """The term with sum(b[k]*exp(u) for k) over a bit b as sum(exp(u) for k if b[k]).
+
+    What a mask hides does not count then in the maximum that is subtracted, beside which all others could vanish.
+    """
+
+    def exponential(factor: Term) -> bool:
+        while factor.op == "def":
+            factor = context.definitions[factor.value].body
+        return factor.op == "fn" and factor.value == "exp"
+
+    def bit(factor: Term) -> bool:
+        return factor.op == "var" and context.declarations[factor.value].kind == "bit"
+
+    def rule(part: Term) -> Term | None:
+        if part.op != "sum" or part.args[0].op != "mul":
+            return None
+        body, condition = part.args
+        bits = [f for f in body.args if bit(f) and not f.letters.isdisjoint(part.bound)]
+        if not bits or not any(map(exponential, body.args)):
+            return None
+        rest = [f for f in body.args if f not in bits]
+        return over("sum", mul(*rest), *part.bound, where=both(condition, *(make("holds", (b,)) for b in bits)))
+
+    return transform(term, rule)
 
 
 def sifted(term: Term) -> Term:
