@@ -24,6 +24,7 @@ HEAD = (
         ("sum(x[k] for k in n) == 1", "it would follow with assume(sum(x[k] for k in n) == 1)"),
         ("E(sqrt(u)) == 1/2", "left - right comes down to -0.5 + E(u**0.5)"),
         ("1 == x[i]/x[i]", "it would follow with assume(x[i] != 0)"),
+        ("0 == sum(0*E(1/(u - x[k])) for k in n)", "the left side is not: E(1/(u - x["),
         (
             "diff((x[i] - m)/sqrt(v), x[j]) == (delta(i, j) - 1/n - (x[i] - m)*(x[j] - m)/v)/sqrt(v)",
             "in normal form the left side has 0, the right side -(1/sqrt(",

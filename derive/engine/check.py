@@ -20,7 +20,7 @@ from derive.language.declarations import law_condition
 from derive.language.places import transform
 from derive.language.printer import to_text
 from derive.language.theory import Claim, Theorem, Theory
-from derive.term import TRUE, Term, subterms
+from derive.term import CONDITIONS, TRUE, Term, subterms
 from derive.term import ZERO as NOUGHT
 
 RECURSION = 20_000  # Python frames; pure Python calls use no C stack
@@ -277,7 +277,12 @@ def explain(attempt: Attempt) -> str:
     """The reason in words, with the hypothesis that is missing, or what was left of left - right."""
     reason = attempt.reason or "no derivation was found"
     if attempt.missing is not None:
-        return f"{reason}: it would follow with assume({to_text(readable(attempt.missing))})"
+        missing = part = readable(attempt.missing)
+        while part.op == "all":
+            part = part.args[0]
+        if part.op not in CONDITIONS:  # a mean, limit or maximum that may not exist
+            return f"{reason}: {to_text(part)}"
+        return f"{reason}: it would follow with assume({to_text(missing)})"
     if attempt.gap is None:
         return reason
     text = to_text(readable(attempt.gap))
