@@ -24,6 +24,7 @@ from derive.kernel.poly import Exponent, Mono, Poly, add_to, key, mono_key, scal
 from derive.kernel.proof import Cite, Line, Part, Proof, Rejected, Use
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, difference, sign, split
 from derive.term import (
+    CONDITIONS,
     MINUS_ONE,
     ONE,
     TRUE,
@@ -92,7 +93,7 @@ class Search:
         self.ground, self.nf = ground, ground.full
         self.leaning = leaning  # whether earlier claims are used
         self.leans = False  # whether there was one to use
-        self.board = Board(ground, ground.claim.letters | ground.context.letters)
+        self.board = Board(ground, ground.claim.letters | spoken_of(ground))
         self.lines: list[Line] = []
         self.tried: dict[object, int | None] = {}
         self.goals = self.effort = 0
@@ -194,26 +195,39 @@ class Search:
         claim, found = self.ground.claim, []
         for need in domain.needs(self.ground.plain, claim.args[1]) if claim.op == "cmp" else ():
             condition = need.condition
-            if condition.op != "cmp" or domain.met(self.nf, need, self.ground.known):
+            if condition.op not in CONDITIONS or domain.met(self.nf, need, self.ground.known):
                 continue
             mapping = {k: self.letter(k.value[1]) for k in need.letters}
             scope = Scope(tuple(mapping.values()), substitute(both(*need.guards), mapping))
-            condition = substitute(condition, mapping)
-            number = None
-            for relation in {"!=": (">", "<")}.get(condition.value, (condition.value,)):
-                turned = relation in ORIENTED
-                goal = sub(*condition.args[::-1]) if turned else difference(condition)
-                number = self.prove(goal, ORIENTED.get(relation, relation) == ">", scope)
-                if number is not None:
-                    part = Part(ONE, (self.cite(number, scope),))
-                    scale = (MINUS_ONE,) if turned else ()
-                    number = self.add(Line(condition, "combination", scale, (part,), (), scope.letters, scope.where))
-                    break
-            if number is not None:
-                found.append(number)
-            elif condition.value == "!=":
+            numbers = self.shown(substitute(condition, mapping), scope)
+            if numbers is not None:
+                found += numbers
+            elif condition.op == "cmp" and condition.value == "!=":
                 found += self.roots()
         return found
+
+    def shown(self, condition: Term, scope: Scope) -> list[int] | None:
+        """Lines from which the condition follows for the scope; None where there are none."""
+        here = self.here(scope)
+        if here is None or here.holds(condition):
+            return []
+        if condition.op == "or":
+            return next((found for c in condition.args if (found := self.shown(c, scope)) is not None), None)
+        if condition.op == "and":
+            parts = [self.shown(c, scope) for c in condition.args]
+            return None if None in parts else [n for part in parts for n in part or ()]
+        if condition.op != "cmp" or condition.value not in RELATION:
+            return None
+        for relation in {"!=": (">", "<")}.get(condition.value, (condition.value,)):
+            turned = relation in ORIENTED
+            goal = sub(*condition.args[::-1]) if turned else difference(condition)
+            number = self.prove(goal, ORIENTED.get(relation, relation) == ">", scope)
+            if number is not None:
+                part = Part(ONE, (self.cite(number, scope),))
+                scale = (MINUS_ONE,) if turned else ()
+                number = self.add(Line(condition, "combination", scale, (part,), (), scope.letters, scope.where))
+                return None if number is None else [number]
+        return None
 
     def roots(self) -> list[int]:
         """Lines that what is squared in a known comparison is not 0, where its square is not."""
@@ -376,6 +390,13 @@ class Search:
         where = both(*(part for g in guards for part in split(substitute(g, mapping))))
         line = substitute(condition, mapping)
         self.leans |= self.suggest(Line(line, "lemma", (), (), (), tuple(mapping.values()), where, (use,)))
+
+
+def spoken_of(ground: Ground) -> frozenset[Term]:
+    """The declared indices that the claim, a hypothesis or an earlier claim speaks of; the others are no places."""
+    context = ground.context
+    spoken = (ground.claim, *context.hypotheses, *(m.condition for m in context.lemmas))
+    return context.letters.intersection(frozenset().union(*(ground.plain.opened(t).letters for t in spoken)))
 
 
 def product(*terms: Term) -> Term:

@@ -12,7 +12,7 @@ from derive.kernel.normal import Normal
 from derive.kernel.poly import UNIT
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact
-from derive.term import Term, substitute
+from derive.term import NONLOCAL, Term, substitute, subterms
 
 POINTS = 14  # points that are looked for
 TRIES = 120
@@ -208,6 +208,12 @@ class Sampler:
                     if not _signs(value, TINY) & fact.signs:
                         return False
         return True
+
+    def judges(self, term: Term) -> bool:
+        """Whether points say anything of the term: they have no value for a mean, or for a random name."""
+        parts = list(subterms(self.bare.opened(term)))
+        known = all(t.value in self.points[0][0].values for t in parts if t.op == "var") if self.points else False
+        return known and all(t.op not in NONLOCAL for t in parts)
 
     def contradicts(self, term: Term, strict: bool, letters: tuple[Term, ...], where: Term) -> bool:
         """Whether the term is plainly below 0 (or not above, where it should be) at a point."""

@@ -27,7 +27,7 @@ from derive.kernel import moments
 from derive.kernel.normal import Normal
 from derive.kernel.poly import CASES, Mono, Poly, add_to, key, mono_key, scaled
 from derive.kernel.proof import Cite, Line, Part
-from derive.kernel.signs import POS, difference, sign
+from derive.kernel.signs import NEG, POS, difference, sign
 from derive.term import (
     ONE,
     TRUE,
@@ -62,6 +62,7 @@ MAX_GIVEN = 5
 MAX_NEW = 3  # monomials that one piece may bring in
 MAX_WEIGHTS = 3
 MAX_SCALE = 12
+MAX_ADDENDS = 4
 MAX_SQUARED = 8  # terms of what is squared
 
 
@@ -318,6 +319,23 @@ def by_factor(search: Search, goal: Goal) -> list[Part] | None:
     return None
 
 
+def by_addends(search: Search, goal: Goal) -> list[Part] | None:
+    """A sum as it was written, each of its terms by itself, where numbers tell at once that this is hopeless."""
+    here, parts = search.here(goal.scope), []
+    assert here is not None
+    if not 1 < len(goal.addends) <= MAX_ADDENDS or not all(map(search.sampler.judges, goal.addends)):
+        return None
+    signs = [sign(here, a) for a in goal.addends]
+    strict = goal.strict and POS not in signs  # one term that is positive is enough
+    for a, known in zip(goal.addends, signs, strict=True):
+        number = search.prove(a, strict, goal.scope, goal.depth + 2) if known & NEG else None
+        if known & NEG and number is None:
+            return None
+        parts.append(Part(a) if number is None else Part(ONE, (search.cite(number, goal.scope),)))
+        strict = strict and number is None
+    return parts
+
+
 def by_logarithms(search: Search, goal: Goal) -> list[Part] | None:
     """A difference of logarithms, or of a logarithm and anything else, by what they are logarithms of."""
     here = search.here(goal.scope)
@@ -520,6 +538,7 @@ ALL: tuple[Strategy, ...] = (
     by_combination,
     by_cases,
     by_factor,
+    by_addends,
     by_logarithms,
     by_exponents,
     by_roots,
