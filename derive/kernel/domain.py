@@ -282,8 +282,10 @@ def _power(w: Walk, t: Term, scope: Scope, moves: bool) -> None:
     elif integral(near := unmoved(w.nf, scope), near.poly(exponent)) and not moves:
         if sign(near, exponent) & NEG:
             w.need(make("or", (cmp(">=", exponent, 0), cmp("!=", base, 0))), scope)
-    elif moves:
-        w.need(cmp(">", base, 0), scope, False)
+    elif moves:  # an exponent that strictly moves is no integer beside the point
+        near, scalars = around(w.nf, scope), (n for n in scope.moving if not w.nf.context.declarations[n].axes)
+        slopes = [near.canonical(make("diff", (exponent, var(name)))) for name in scalars]
+        w.need(cmp(">", base, 0), scope, any(not sign(near, slope) & ZERO for slope in slopes))
     else:
         edge = both(cmp(">=", base, 0), cmp(">", exponent, 0))
         w.need(make("or", (cmp(">", base, 0), edge)), scope, False)
