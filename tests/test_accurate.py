@@ -387,6 +387,17 @@ def test_masked_weights_do_not_depend_on_what_is_masked(visible: str) -> None:
     assert quantity(theory, "lse").compile()(z, mask[0]) == pytest.approx(np.log(1 + np.e))
 
 
+@pytest.mark.parametrize("visible", [FILTERED, MULTIPLIED])
+def test_nothing_is_carried_back_through_what_is_hidden(visible: str) -> None:
+    theory = loads(f"n: axis\nz: real[n]\nmask: bit[n]\ns = {visible}\np[i] = mask[i]*exp(z[i])/s\n")
+    vjp = reverse_mode(theory, "p", "z").compile()
+    g, mask = np.array([1.0, 2.0, 3.0]), np.array([[1, 1, 0], [0, 0, 0]])
+    near, far = (vjp(g, np.array([0.0, 1.0, last]), mask) for last in (2.0, 5000.0))
+    slope = 1 / (1 + np.e) * np.e / (1 + np.e)
+    np.testing.assert_allclose(far, [[-slope, slope, 0], [0, 0, 0]], rtol=1e-14)
+    np.testing.assert_array_equal(near, far)
+
+
 def test_bit_before_an_exponential_that_is_summed_is_a_filter() -> None:
     """The two sums are one by a proof; bits of other letters, and numbers that are no bits, stay factors."""
     head = "n: axis\nz: real[n]\nmask: bit[n]\nw: real[n]\n"

@@ -143,6 +143,22 @@ def filtered(term: Term, context: Context) -> Term:
     What a mask hides does not count then in the maximum that is subtracted, beside which all others could vanish.
     """
 
+    def rule(part: Term) -> Term | None:
+        if part.op != "sum":
+            return None
+        body, condition = part.args
+        bits = [b for b in masks(body, context) if not b.letters.isdisjoint(part.bound)]
+        if not bits:
+            return None
+        rest = [f for f in body.args if f not in bits]
+        return over("sum", mul(*rest), *part.bound, where=both(condition, *(make("holds", (b,)) for b in bits)))
+
+    return transform(term, rule)
+
+
+def masks(term: Term, context: Context) -> list[Term]:
+    """The factors of a product with an exponential that are bits: where one is 0, so is the product."""
+
     def exponential(factor: Term) -> bool:
         while factor.op == "def":
             factor = context.definitions[factor.value].body
@@ -151,17 +167,8 @@ def filtered(term: Term, context: Context) -> Term:
     def bit(factor: Term) -> bool:
         return factor.op == "var" and context.declarations[factor.value].kind == "bit"
 
-    def rule(part: Term) -> Term | None:
-        if part.op != "sum" or part.args[0].op != "mul":
-            return None
-        body, condition = part.args
-        bits = [f for f in body.args if bit(f) and not f.letters.isdisjoint(part.bound)]
-        if not bits or not any(map(exponential, body.args)):
-            return None
-        rest = [f for f in body.args if f not in bits]
-        return over("sum", mul(*rest), *part.bound, where=both(condition, *(make("holds", (b,)) for b in bits)))
-
-    return transform(term, rule)
+    factors = term.args if term.op == "mul" else ()
+    return [f for f in factors if bit(f)] if any(map(exponential, factors)) else []
 
 
 def sifted(term: Term) -> Term:

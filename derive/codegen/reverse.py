@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from derive.codegen.accurate import Apart, apart
 from derive.codegen.accurate import weight as share
 from derive.codegen.differences import opened
-from derive.codegen.prepare import prepared, reachable
+from derive.codegen.prepare import masks, prepared, reachable
 from derive.codegen.value import CodegenError
 from derive.kernel.context import Context, Declaration, Definition
 from derive.kernel.derivative import SLOPES
@@ -94,6 +94,12 @@ class Carried:
         if not self.matters(term) or weight is ZERO or term.op in STEPS:
             return
         op, args = term.op, term.args
+        product = args[0] if op == "div" else term
+        if bits := masks(product, self.context):
+            seen = mul(*(f for f in product.args if f not in bits))
+            shown = conjoined(where_, *(cmp("==", b, ONE) for b in bits))
+            self.back(div(seen, args[1]) if op == "div" else seen, weight, letters, shown)
+            return
         if op != "def" and self._exponentials(term, weight, letters, where_):
             return
         if op in ("var", "def"):
