@@ -102,11 +102,15 @@ def _of_claim(theory: Theory, theorem: Theorem, told: Mapping[str, Any]) -> str 
         condition, mine, full = decode(told["claim"]), decode_context(told["context"]), theory.context(theorem)
     except (Rejected, *MALFORMED):  # which the kernel has told
         return "it is malformed"
-    if not any(c.statement == told["statement"] and c.condition is condition for c in theorem.claims):
-        return "the claim is not what the text says"
+    stated = (told["statement"], told.get("line"), condition)
+    if stated not in [(c.statement, c.line, c.condition) for c in theorem.claims]:
+        return "the claim is not what the text says, or not where it says it"
     for what, same in _compared(mine, full).items():
         if not same:
             return f"{what} are not those of the text"
+    for d, listed in zip(mine.definitions.values(), told["context"]["definitions"], strict=True):
+        if listed.get("rests_on") != sorted(mine.reached(d.body.names)):
+            return f"{d.name} rests on other names"
     return None
 
 
