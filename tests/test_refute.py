@@ -100,6 +100,7 @@ FALSE = [
     ("diff(min(x*y, max(-1, min(x, 1))*y), x) == where(x*y > 0, 0, y)",),  # false only where both are x*y
     ("diff(max(where(z[k] > 5, z[k], sin(x)*x) for k in n), x) == 0", "n >= 2", "z[k] <= 5"),
     ("diff(abs(relu(x) - x), x) == -1",),
+    ("diff(abs(i - j)**y*x, x) == where(i == j, 1, abs(i - j)**y) + 0*z[i]*z[j]", "y > 0"),  # false for i = j alone
     ("x*(1 - x) >= 1/4", "0 < x < 1"),
     ("x*y == 2", "x*y == 1"),
     ("w[i] == 1/n", "sum(w[k] for k in n) == 1"),
@@ -242,6 +243,7 @@ TRUE = [
     ("diff(x**2, x) == 2*x",),
     ("diff(min(x*y, max(-1, min(x, 1))*y), x) == where((y > 0 and x > 1) or (y < 0 and x < -1), 0, y)",),
     ("diff(max(sign(x)*y, min(sign(x), 1)*y), y) == sign(x)",),
+    ("diff(abs(i - j)**y*x, y) == where(i == j, 0, x*abs(i - j)**y*log(abs(i - j))) + 0*z[i]*z[j]", "y > 0"),
     ("diff(s[i], z[j]) == s[i]*(delta(i, j) - s[j])",),
     ("diff(s[i], z[j], z[k]) == s[i]*((delta(i, j) - s[j])*(delta(i, k) - s[k]) - s[j]*(delta(j, k) - s[k]))",),
     ("at(s[i], z[k], z[k] - max(z[l] for l in n)) == s[i]",),
