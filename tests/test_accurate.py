@@ -519,7 +519,7 @@ def test_variance_takes_two_passes() -> None:
 
 
 def test_unknown_form_is_refused() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="there is no form 'best'; there are naive, shifted"):
         form_of("best")
 
 

@@ -44,11 +44,14 @@ FORMS: tuple[Form, ...] = (NAIVE, SHIFTED, CORRECTED, BY_ITS_MEAN, STEADILY, ACC
 
 
 def form_of(stable: bool | str | Form) -> Form:
-    """The form that is meant: the best one, none at all, or the one of that name. Raises KeyError for another name."""
+    """The form that is meant: the best one, none at all, or the one of that name. Raises ValueError for another."""
     if isinstance(stable, Form):
         return stable
     if isinstance(stable, str):
-        return {f.name: f for f in FORMS}[stable]
+        named = {f.name: f for f in FORMS}
+        if stable not in named:
+            raise ValueError(f"there is no form {stable!r}; there are {', '.join(named)}")
+        return named[stable]
     return ACCURATE if stable else NAIVE
 
 
