@@ -395,7 +395,7 @@ class Search:
 def spoken_of(ground: Ground) -> frozenset[Term]:
     """The declared indices that the claim, a hypothesis or an earlier claim speaks of; the others are no places."""
     context = ground.context
-    spoken = (ground.claim, *context.hypotheses, *(m.condition for m in context.lemmas))
+    spoken = (ground.claim, *ground.guards, *context.hypotheses, *(m.condition for m in context.lemmas))
     return context.letters.intersection(frozenset().union(*(ground.plain.opened(t).letters for t in spoken)))
 
 

@@ -161,7 +161,11 @@ def weighed(board: Board, here: Normal, part: Part, letters: frozenset[Term]) ->
 def _placed(
     here: Normal, k: Known, marked: dict[Term, Term], pattern: Opened, target: Opened, pool: list[Term]
 ) -> Iterator[Part]:
-    for mapping, left in embeddings(pattern.factors, target.factors, {}, partial(unified, here)):
+    met = {a for a, _ in target.factors}
+    divided = tuple((a, e) for a, e in pattern.factors if k.fact.signs == ZERO and a.op == "size" and a not in met)
+    factors = [p for p in pattern.factors if p not in divided]
+    for mapping, rest in embeddings(factors, target.factors, {}, partial(unified, here)):
+        left = (*rest, *((a, -e) for a, e in divided))  # an equation may be divided by a size
         bound = {mapping[b] for b in pattern.bound if b in mapping}
         if len(bound) < len(pattern.bound) or not bound <= set(target.bound):
             continue

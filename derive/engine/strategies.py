@@ -10,6 +10,7 @@ from math import lcm
 from typing import TYPE_CHECKING
 
 from derive.engine import bounds, means
+from derive.engine.inverse import by_inverse
 from derive.engine.pairs import paired
 from derive.engine.pieces import (
     Known,
@@ -545,5 +546,6 @@ ALL: tuple[Strategy, ...] = (
     by_square,
     by_terms,
     by_mean,
+    by_inverse,
     by_place,
 )

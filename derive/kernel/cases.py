@@ -347,17 +347,17 @@ def is_bit(nf: Normal, atom: Term) -> bool:
 
 
 def holds(nf: Normal, condition: Term) -> bool:
-    """Whether the condition is known: among the guards, by signs, or by its indicator; `a or b` as b where a is not."""
+    """Whether the condition is known: among the guards, by signs, by its indicator, or `a or b` as a where b is not."""
     return all(part in nf.guards or part_holds(nf, part) for part in split(condition))
 
 
 def part_holds(nf: Normal, part: Term) -> bool:
     if part.op == "cmp":
         return part.value in RELATION and not nf.compare(part) & ~RELATION[part.value]
-    if part.op == "or":
-        first, *rest = part.args
-        other = nf.under(negation(first))
-        return nf.holds(first) or other is None or other.holds(negation(both(*map(negation, rest))))
+    for c in part.args if part.op == "or" else ():
+        here = nf.under(both(*(negation(d) for d in part.args if d is not c)))
+        if here is None or here.holds(c):
+            return True
     some = part.op == "any" and nonempty(nf, part.bound, both(*part.args))
     return some or constant(nf.condition(part)) == 1
 
