@@ -95,12 +95,10 @@ def _pow(here: Evaluation, term: Term, letters: Letters) -> Number:
     if isinstance(exponent, Series) and exponent.random:
         raise NotPolynomial
     if here.active and here.scope.varies(term.args[1]) and sign(standard(base)) != 1:
-        if (
-            isinstance(base, fmpq)
-            and base == 0
-            and not here.scope.varies(term.args[0])
-            and sign(standard(exponent)) == 1
-        ):
+        fixed = not isinstance(exponent, Series) and not here.scope.varies(
+            term.args[0]
+        )  # a slope asks for a base above 0
+        if fixed and isinstance(base, fmpq) and base == 0 and sign(exponent) == 1:
             return ZERO  # and so it is for all exponents around this one
         raise NotDecided("whether a real power is given by one formula around the point")
     if isinstance(exponent, fmpq) and exponent.q == 1 and exponent >= 0:
