@@ -11,6 +11,7 @@ import pytest
 from derive.kernel import intervals
 from derive.kernel.context import Context
 from derive.kernel.examples import Example, NoValue, decide
+from derive.kernel.facts import enclosed
 from derive.kernel.functions import BY_CASES, UNFOLD
 from derive.kernel.intervals import FUNCTIONS, Imprecise, Interval
 from derive.kernel.proof import Rejected
@@ -103,7 +104,7 @@ def test_a_function_of_a_number_is_enclosed_within_1e30(name):
     for x in points("number" + name, 12):
         if not DOMAIN.get(name, lambda x: True)(x) or abs(x) > 25:
             continue
-        found = example.enclose(example.canonical(fn(name, num(x))), 200)
+        found = enclosed(example, example.canonical(fn(name, num(x))), 200)
         with ctx.workprec(2500):
             value, step = reference(name, x), arb(fmpq(1, 10**30))
             low, high = (arb(fmpq(e.numerator, e.denominator)) for e in (found.low, found.high))

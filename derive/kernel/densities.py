@@ -109,15 +109,35 @@ def uniform(nf: Normal, shape: Shape, low: Term, high: Term) -> Poly | None:
     ends = _ends(nf, shape, nf.canonical(low), nf.canonical(high))
     if ends is None or shape.square or sign(nf, length) != POS or (shape.tilt and sign(nf, nf.term(shape.tilt)) & ZERO):
         return None
-    return _between(nf, shape, ends, lambda end: -(_primitive(nf, shape, end or high) / length))
+    return _between(nf, shape, ends, lambda end: -(_primitive(shape.power, nf.term(shape.tilt), end or high) / length))
 
 
-def _primitive(nf: Normal, shape: Shape, z: Term) -> Term:
+def scaling(nf: Normal, group: Mono, z: Term, low: Term, high: Term) -> Poly | None:
+    """The mean of w^e log(w)^k for a linear w that is not negative: the integral of y^k exp((e + 1) y), y = log(w)."""
+    k, c, bases = 0, num(1), set()
+    for a, e in group:
+        logs = a.op == "fn" and a.value == "log" and e in range(1, MAX_EXPONENT)
+        k, c = (k + int(e), c) if logs else (k, c + e * (a.args[1] if a.op == "pow" else num(1)))
+        bases.add(a.args[0] if logs or a.op == "pow" else a)
+    parts = by_degree(nf.poly(next(iter(bases))), z) if len(bases) == 1 else None
+    slope, rest = (nf.term((parts or {}).get(degree, {})) for degree in (1, 0))
+    c = nf.canonical(c)
+    if max(parts or (0,)) > 1 or z in subterms(c) or sign(nf, slope) & ZERO or (c.op != "num" and sign(nf, c) & ZERO):
+        return None
+    total = num(0)
+    for end, side in ((high, 1), (low, -1)):
+        w = nf.canonical(slope * end + rest)
+        if sign(nf, w) == POS:
+            total += side * _primitive(k, c, fn("log", w))
+        elif sign(nf, w) != ZERO or sign(nf, c) != POS:
+            return None
+    return nf.poly(total / (slope * (high - low)))
+
+
+def _primitive(k: int, c: Term, z: Term) -> Term:
     """The integral of z^k exp(c z), by parts where c is not 0."""
-    k = shape.power
-    if not shape.tilt:
+    if c.op == "num" and c.value == 0:
         return z ** (k + 1) / (k + 1)
-    c = nf.term(shape.tilt)
     terms = [(-1) ** j * perm(k, j) * z ** (k - j) * c ** (-j - 1) for j in range(k + 1)]
     return fn("exp", c * z) * add(*terms)
 

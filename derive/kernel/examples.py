@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 
-from derive.kernel import domain, intervals
+from derive.kernel import domain
 from derive.kernel.check import Names, pure_index
 from derive.kernel.context import Context
-from derive.kernel.intervals import FUNCTIONS, OPERATORS, Imprecise, Interval
+from derive.kernel.facts import number_signs
 from derive.kernel.normal import Normal
 from derive.kernel.poly import constant
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import KIND, NEG, POS, ZERO, sign, split
+from derive.kernel.signs import ANY, KIND, sign, split
 from derive.kernel.wellformed import axes_of, subscript_axis, well_formed
-from derive.term import CONDITIONS, NONLOCAL, PI, Term, add, cmp, make, mul, num, over, rebuild, substitute, subterms
+from derive.term import CONDITIONS, NONLOCAL, Term, add, cmp, make, mul, num, over, rebuild, substitute, subterms
 
 LADDER = (64, 128, 256, 512, 1024, 2048, 4096)  # bits, in turn
 
@@ -66,7 +66,6 @@ class Example(Normal):
         self.sizes: dict[str, int] = {}
         self.entries: dict[Term, Term] = {}
         self.written: dict[Term, Term] = {}
-        self.enclosures: dict[tuple[Term, int], Interval] = {}
         self.held: set[int] = set()  # the numbers of the hypotheses that hold
 
     # -- what the hypotheses fix -------------------------------------------------------------------------------------
@@ -241,35 +240,7 @@ class Example(Normal):
 
     def facts_about(self, term: Term, strict: bool = False) -> int:
         """The sign of a number in normal form."""
-        for bits in LADDER:
-            try:
-                x = self.enclose(term, bits)
-            except Imprecise:
-                continue
-            if x.low > 0 or x.high < 0:
-                return POS if x.low > 0 else NEG
-            if x.exact or (bits == LADDER[0] and self.is_zero(self.poly(term))):
-                return ZERO
-        raise Rejected("two numbers are too close to be told apart")
-
-    def enclose(self, term: Term, bits: int) -> Interval:
-        """An enclosure of a number in normal form."""
-        slot = (term, bits)
-        if slot not in self.enclosures:
-            assert self.tick is not None
-            self.tick()
-            self.enclosures[slot] = self.enclosed(term, bits)
-        return self.enclosures[slot]
-
-    def enclosed(self, term: Term, bits: int) -> Interval:
-        if term.op == "num":
-            return intervals.number(term.value, bits)
-        if term is PI:
-            return intervals.pi(bits)
-        if term.op == "pow" and term.args[0].op == "fn" and term.args[0].value == "exp":
-            (inside,) = term.args[0].args
-            return intervals.exp(self.enclose(self.canonical(inside * term.args[1]), bits))
-        f = OPERATORS.get(term.op) or FUNCTIONS.get(term.value if term.op == "fn" else "")
-        if f is None:
-            raise Rejected(f"there is no enclosure of {term.value or term.op}")
-        return f(*(self.enclose(a, bits) for a in term.args))
+        found = number_signs(self, term, LADDER)
+        if found == ANY:
+            raise Rejected("two numbers are too close to be told apart")
+        return found

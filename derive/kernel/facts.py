@@ -6,16 +6,18 @@ Methods of `Normal`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from functools import reduce
 from itertools import product as cartesian
 from typing import TYPE_CHECKING
 
-from derive.kernel import moments, powers
+from derive.kernel import intervals, moments, powers
+from derive.kernel.intervals import FUNCTIONS, OPERATORS, Imprecise, Interval
 from derive.kernel.poly import PIECEWISE, UNIT, Poly, add_to, constant, key, leading, scaled, threshold
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, KIND, NEG, POS, ZERO, Fact, add_signs, mul_signs, nonempty, sign, sign_of
-from derive.term import TRUE, Term, both, cmp, size, substitute, subterms
+from derive.term import PI, TRUE, Term, both, cmp, size, substitute, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -141,7 +143,44 @@ def facts_about(self: Normal, term: Term, strict: bool = False) -> int:
             result &= fact.signs
     if result & (result - 1):
         result &= beyond_known(self, self.poly(term))
+    if result & (result - 1) and not term.names | term.letters:
+        with suppress(Rejected):  # of what is no number
+            result &= number_signs(self, term, (64, 256))
     return result if strict else result or ANY
+
+
+def number_signs(self: Normal, term: Term, ladder: tuple[int, ...]) -> int:
+    """The sign of a number in normal form, by enclosures of so many bits in turn; any where none tells."""
+    for bits in ladder:
+        try:
+            x = enclosed(self, term, bits)
+        except Imprecise:
+            continue
+        if x.low > 0 or x.high < 0 or x.exact:
+            return sign_of(x.low)
+        if bits == ladder[0] and self.is_zero(self.poly(term)):
+            return ZERO
+    return ANY
+
+
+def enclosed(self: Normal, term: Term, bits: int) -> Interval:
+    """An enclosure of a number in normal form."""
+    slot = (term, bits)
+    if slot not in self.enclosures:
+        if self.tick is not None:
+            self.tick()
+        if term.op == "num":
+            return intervals.number(term.value, bits)
+        if term is PI:
+            return intervals.pi(bits)
+        if term.op == "pow" and term.args[0].op == "fn" and term.args[0].value == "exp":
+            (inside,) = term.args[0].args
+            return intervals.exp(enclosed(self, self.canonical(inside * term.args[1]), bits))
+        f = OPERATORS.get(term.op) or FUNCTIONS.get(term.value if term.op == "fn" else "")
+        if f is None:
+            raise Rejected(f"there is no enclosure of {term.value or term.op}")
+        self.enclosures[slot] = f(*(enclosed(self, a, bits) for a in term.args))
+    return self.enclosures[slot]
 
 
 def beyond_known(self: Normal, poly: Poly, orders: list[tuple[Poly, int]] | None = None) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from functools import reduce
 from itertools import product
 from math import comb
@@ -222,24 +223,35 @@ def _step(nf: Normal, group: Mono) -> Poly | None:
 
 
 def _wave(nf: Normal, group: Mono) -> Poly | None:
-    """E of a sine or cosine of a sum of normal entries, or of two: e^(-Var/2) times that of the mean."""
-    waves = [a for a, e in sorted(group, key=lambda p: key(p[0])) for _ in range(int(e) if e in (1, 2) else 3)]
-    if len(waves) > 2 or any(
-        a.op != "fn" or a.value not in ("sin", "cos") or not _linear(nf, a.args[0]) for a in waves
-    ):
+    """E of a product of sines and cosines of sums of normal entries and a uniform one, perhaps times a normal sum q."""
+    waves = {a: int(e) for a, e in group if a.op == "fn" and a.value in ("sin", "cos") and e in range(1, MAX_DEGREE)}
+    (q, power), *more = [p for p in group if p[0] not in waves] or [(num(1), 1)]
+    if more or power != 1 or not 0 < sum(waves.values()) < MAX_DEGREE or not _linear(nf, q):
         return None
+    turned = (a.args[0] - (PI / 2 if a.value == "sin" else 0) for a in sorted(waves, key=key) for _ in range(waves[a]))
+    angles = [next(turned)]
+    for u in turned:  # cos(u) cos(v) is half of cos(u + v) + cos(u - v)
+        angles = [side for v in angles for side in (v + u, v - u)]
+    means = [mean for u in angles if (mean := _cosine(nf, q, u)) is not None]
+    return scaled(nf.poly(add(*means)), Fraction(1, len(means))) if len(means) == len(angles) else None
 
-    def damped(kind: str, u: Term) -> Term:
-        return fn("exp", -make("Var", (u,)) / 2) * fn(kind, make("E", (u,)))
 
-    first, *rest = sorted(waves, key=lambda a: a.value)  # cos before sin
-    (u,) = first.args
-    if not rest:
-        return nf.poly(damped(first.value, u))
-    ((v,),) = (a.args for a in rest)
-    kind = "cos" if rest[0].value == first.value else "sin"  # a product is half a sum or difference of two
-    inner, outer = damped(kind, v - u), damped(kind, v + u)
-    return nf.poly((inner - outer if first.value == "sin" else inner + outer) / 2)
+def _cosine(nf: Normal, q: Term, u: Term) -> Term | None:
+    """E(q cos(u)) by the law of u: what is uniform between -x and x brings sin(x) / x, what is normal e^(-Var / 2)."""
+    poly, damping = nf.poly(u), num(1)
+    for b in {a for m in poly for a, _ in m if a.op == "var" and law_at(nf, a)[0] == "uniform"}:
+        parts, (low, high) = densities.by_degree(poly, b) or {}, law_at(nf, b)[1]
+        slope = nf.term(parts.get(1, {}))
+        x = nf.canonical(slope * (high - low) / 2)
+        single = damping is num(1) and max(parts, default=0) == 1 and not random_names(nf, mul(x, *b.args))
+        if not single or sign(nf, x) & ZERO:
+            return None
+        u, damping = nf.canonical(u + slope * ((low + high) / 2 - b)), fn("sin", x) / x
+    if not _linear(nf, u):
+        return None
+    mean, tilt = make("E", (u,)), make("Cov", (q, u))
+    damping *= fn("exp", -make("Var", (u,)) / 2)
+    return damping * (make("E", (q,)) * fn("cos", mean) - tilt * fn("sin", mean))
 
 
 def _linear(nf: Normal, term: Term) -> bool:
@@ -381,6 +393,8 @@ def _single(nf: Normal, group: Mono, entry: Term) -> Poly | None:
         return total
     law = {"normal": densities.normal, "uniform": densities.uniform}.get(family)
     shape = densities.shape_of(nf, group, entry) if law is not None else None
+    if family == "uniform" and shape is None:
+        return densities.scaling(nf, group, entry, *parts)
     return law(nf, shape, *parts) if law is not None and shape is not None else None
 
 

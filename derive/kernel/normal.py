@@ -19,6 +19,7 @@ from derive.kernel import derivative, functions, moments, powers, sums
 from derive.kernel import facts as known
 from derive.kernel.context import Context
 from derive.kernel.integrable import Profile
+from derive.kernel.intervals import Interval
 from derive.kernel.poly import (
     CASES,
     MAX_TERMS,
@@ -86,6 +87,7 @@ class Normal:
         self.inner: dict[object, Normal | None] = {}
         self.needs: dict[object, dict[Any, None]] = {}  # what parts need to be defined
         self.profiles: dict[object, Profile] = {}  # the moments that means need
+        self.enclosures: dict[tuple[Term, int], Interval] = {}
 
     def under(self, condition: Term) -> Normal | None:
         """This normal form with the condition as a further fact; None where it cannot hold."""
