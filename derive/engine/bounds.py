@@ -410,7 +410,7 @@ def _joined(
                 more[fn("exp", u)] = c
         base = next((groups[part] for part in sorted(groups, key=len) if part < rest), {})
         yield table
-        yield from ({u: Fraction(1)} for u in _ratios(here, opens, rest))
+        yield from ({u: Fraction(1)} for u in _ratios(here, goal, rest, table))
         if more:
             yield {**table, **more}
         if base:
@@ -418,17 +418,21 @@ def _joined(
             yield {a: c for a, c in whole.items() if c}
 
 
-def _ratios(here: Normal, opens: list[tuple[Opened, Fraction]], rest: frozenset[tuple[Term, object]]) -> Iterator[Term]:
-    """The terms without a logarithm, as multiples of what stands before one: t log(t) + c may touch 0 at c/t."""
-    for o, c in opens[:MAX_EXPONENTS]:
-        if any(a.op == "fn" and a.value == "log" for a, _ in o.factors):
-            continue
-        quotient = dict(o.factors)
-        for a, e in rest:
-            quotient[a] = quotient.get(a, 0) - e
-        u = here.canonical(mul(num(abs(c)), product((a, e) for a, e in quotient.items() if e != 0)))
-        if u.op != "num" and sign(here, u) == POS:
-            yield u
+def _ratios(here: Normal, goal: Goal, rest: frozenset[tuple[Term, object]], table: Table) -> Iterator[Term]:
+    """Where the goal may touch 0: c v + d log(a), each times `rest`, does at a multiple of v, log(v) = p log(a) + ...
+
+    The tangent of log at k v there, k v - 1 >= log(k) + log(v), is met l times with l k = c and l p = -d.
+    """
+    down: Mono = frozenset((a, -e) for a, e in rest)  # type: ignore[operator, misc]  # exponents of monomials
+    plain = [m for m in sorted(goal.poly, key=mono_key) if not any(a.op == "fn" and a.value == "log" for a, _ in m)]
+    for mono in plain[:MAX_EXPONENTS]:
+        v = here.term(here.mul({mono: 1}, {down: 1}))
+        inside = here.poly(fn("log", v)) if v.op != "num" and sign(here, v) == POS else {}
+        for a, d in table.items():
+            p = inside.get(frozenset({(fn("log", a), 1)}), 0)
+            k = -Fraction(goal.poly[mono]) * Fraction(p) / d if d else 0
+            if k > 0:
+                yield here.canonical(mul(num(k), v))
 
 
 def _tangents(search: Search, entries: Table) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from derive.engine import bounds, claimed, lettering, strategies
+from derive.engine import absolute, bounds, claimed, lettering, strategies
 from derive.engine.fold import written
 from derive.engine.pieces import Known, Piece
 from derive.engine.sample import Sampler
@@ -304,9 +304,10 @@ class Search:
                 return self.add(self.line(condition, scope, (Part(plain),)))
         self.goals += 1
         self.begin()
-        number = strategies.absolute(self, term, strict, scope, depth)
-        if number is not None:
-            return number
+        for way in absolute.WAYS:
+            number = way(self, term, strict, scope, depth)
+            if number is not None:
+                return number
         scale, factor, rest = bared(here, here.poly(term), strict)
         if not rest:  # it is 0
             return None

@@ -107,22 +107,6 @@ def addends_of(here: Normal, term: Term) -> list[Term]:
     return [term]
 
 
-def absolute(search: Search, term: Term, strict: bool, scope: Scope, depth: int) -> int | None:
-    """A line for U - |V|, by U - V and U + V."""
-    here = search.here(scope)
-    assert here is not None
-    addends = addends_of(here, term)
-    for p, a in enumerate(addends):
-        if a.op == "neg" and a.args[0].op == "fn" and a.args[0].value == "abs":
-            u, v = add(*addends[:p], *addends[p + 1 :]), a.args[0].args[0]
-            found = [search.prove(g, strict, scope, depth + 1) for g in (sub(u, v), add(u, v))]
-            if None not in found:
-                cites = tuple(search.cite(n, scope) for n in found if n is not None)
-                rule = strictly("absolute_bound", strict)
-                return search.add(Line(above(term, strict), rule, (u, v), (), cites, scope.letters, scope.where))
-    return None
-
-
 # -- one combination -------------------------------------------------------------------------------------------------
 
 
@@ -383,7 +367,8 @@ def by_exponents(search: Search, goal: Goal) -> list[Part] | None:
     upper = {m: c for m, c in goal.poly.items() if c > 0}
     sides = (upper, lower) if len(upper) == 1 else (lower,)
     steep = len(upper) == 1 and any(_of_square(a) for m in upper for a, _ in m)
-    if not lower or not upper or not any(_grows(a) for side in sides for m in side for a, _ in m):
+    grows = _rises if len(upper) == len(lower) == 1 else _grows
+    if not lower or not upper or not any(grows(a) for side in sides for m in side for a, _ in m):
         return None
     if len(lower) > 1 and not steep:
         return None
@@ -397,9 +382,12 @@ def _of_square(a: Term) -> bool:
     return a.op == "fn" and a.value == "exp" and any(t.op == "pow" for t in subterms(a.args[0]))
 
 
+def _rises(a: Term) -> bool:
+    return a.op in ("prod", "pow") or (a.op == "fn" and a.value == "exp" and a.args[0].op != "num")
+
+
 def _grows(a: Term) -> bool:
-    folded = a.op == "fn" and a.value == "exp" and a.args[0].op not in ("var", "num")
-    return folded or a.op in ("prod", "pow")
+    return _rises(a) and not (a.op == "fn" and a.args[0].op == "var")
 
 
 def by_roots(search: Search, goal: Goal) -> list[Part] | None:
