@@ -112,6 +112,8 @@ class Order:
             return self.cases(here, line, letters)
         if line.rule == "mean_of_a_comparison":
             raise NotExported("the mean of a comparison")
+        if line.rule == "product_of_comparisons":
+            raise NotExported("a product of comparisons")
         if line.rule in ("lemma", "telescoping"):
             call, says = self.prover.used(line.uses[0])
             return f"assert (C := {call}).\n{self.same(line, difference(says))}"

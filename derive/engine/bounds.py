@@ -9,6 +9,7 @@ from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from derive.engine import curves, telescope
+from derive.engine.lettering import names_of, pool
 from derive.engine.pieces import Factors, Opened, opened, product
 from derive.kernel.normal import Normal
 from derive.kernel.poly import Mono, Poly, add_to, key, mono_key
@@ -26,6 +27,7 @@ from derive.term import (
     delta,
     div,
     fn,
+    index,
     make,
     mul,
     neg,
@@ -114,9 +116,9 @@ def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
         yield extremum(whole, value, letters, (place,), filter_)
     elif t.op == "sum" and t.args[1] is TRUE and top and not sign(here, t.args[0]) & NEG:
         yield from entries(search, here, t)
-        series = telescope.line(search.ground, t) if t.letters <= search.board.fixed else None
-        if series is not None:
-            yield series
+        yield from _series(search, here, t)
+    elif t.op == "sum" and t.args[1] is TRUE and top:
+        yield from _series(search, here, t)
     elif t.op == "delta" or (t.op == "var" and here.is_bit(t)):
         yield combination(sub(ONE, a), (Part(power(sub(ONE, a), TWO)),), letters)
     elif t.op == "where" and t.args[0].value == "<":
@@ -125,6 +127,8 @@ def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
         yield combination(add(ONE, neg(a), neg(delta(*a.args[0].args))), (Part(rest),), letters)
     elif t.op == "where" and t.args[0].value == ">":
         yield from _switched(search, here, t.args[0].args[0])
+    elif t.op == "prod" and len(t.bound) == 1:
+        yield from _factors(search, here, a, letters)
     elif t.op == "index" and top:
         k = search.letter(t.value[1])
         gap = add(size(t.value[1]), num(-1), neg(a))
@@ -135,6 +139,19 @@ def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
         yield combination(gap, (Part(gap),), ())
     elif t.op == "fn" and t.value in ("sin", "cos", "erf", "atan"):
         yield from bounded(t.value, a.args[0], letters)
+
+
+def _series(search: Search, here: Normal, t: Term) -> Iterator[Line]:
+    """What the sum comes to without the entries that its terms are multiples of, if that is known."""
+    monos = here.poly(t.args[0])
+    if len(t.bound) > 1 or len(monos) != 1 or not t.letters <= search.board.fixed:
+        return
+    (k,), (mono,) = t.bound, monos
+    numbers = {(a, e) for a, e in mono if a.op == "where" or telescope.is_number(k, a)}
+    atom = here.canonical(over("sum", product(sorted(numbers, key=lambda p: key(p[0]))), k)) if numbers else t
+    series = telescope.line(search.ground, atom) if atom.op == "sum" else None
+    if series is not None:
+        yield series
 
 
 def entries(search: Search, here: Normal, t: Term) -> Iterator[Line]:
@@ -166,6 +183,29 @@ def entries(search: Search, here: Normal, t: Term) -> Iterator[Line]:
         elsewhere = make("or", (cmp("!=", j, places[first]), cmp("!=", k, places[second])))
         part = Part(value, (), tuple(inner.values()), elsewhere)
         yield combination(sub(t, at_places), (part,), (*letters, *places.values()))
+
+
+def _factors(search: Search, here: Normal, a: Term, letters: tuple[Term, ...]) -> Iterator[Line]:
+    """A product against those of other factors: of 1, of one of its own, of exponentials, of another product's."""
+    axis = a.bound[0].value[1]
+    k = index(next(pool(names_of(search.ground))), axis)  # bound in what is compared, so that a reader sees it
+    value, filter_ = (substitute(x, {a.bound[0]: k}) for x in a.args)
+    others = [ONE, fn("exp", here.canonical(sub(value, ONE)))]
+    others += [where(cmp("==", k, j), value, ONE) for j in sorted(search.board.fixed, key=key) if j.value[1] == axis]
+    rivals = (t for t in subterms(search.nf.opened(search.ground.claim)) if t.op == "prod" and len(t.bound) == 1)
+    others += [substitute(t.args[0], {t.bound[0]: k}) for t in sorted(rivals, key=key) if t.bound[0].value[1] == axis]
+    over_k, seen = (*letters, k), {here.canonical(value)}
+    for other in others:
+        plain = here.canonical(other)
+        for upper, lower in ((other, value), (value, other)) if plain not in seen else ():
+            above = search.compare(sub(upper, lower), False, over_k, filter_, 3)
+            signed = above is None or not sign(here, lower) & NEG
+            least = None if signed else search.compare(lower, False, over_k, filter_, 2)
+            if above is not None and (signed or least is not None):
+                sides = [over("prod", x, k, where=filter_) for x in (upper, lower)]
+                cites = tuple(None if n is None else Cite(n, at(over_k)) for n in (above, least))
+                yield Line(cmp(">=", *sides), "product_of_comparisons", tuple(sides), (), cites, letters)
+        seen.add(plain)
 
 
 def _least(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:

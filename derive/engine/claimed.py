@@ -16,7 +16,7 @@ from derive.kernel.poly import key
 from derive.kernel.proof import Cite, Line, Part, Rejected
 from derive.kernel.signs import NEG, sign
 from derive.language.places import transform
-from derive.term import ONE, TRUE, TWO, Term, add, cmp, make, mul, num, over, power, sub, substitute, subterms
+from derive.term import ONE, TRUE, TWO, Term, add, both, cmp, make, mul, num, over, power, sub, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def from_claim(search: Search) -> None:
     for t in parts:
         try:
             if t.op == "sum" and not sign(nf, t.args[0]) & NEG and t.args[1] is TRUE:
-                for line in entries(search, nf, t):
+                for line in (*entries(search, nf, t), *_spread(search, nf, t)):
                     search.suggest(line)
             elif t.op == "max" and t.args[0].op == "fn" and t.args[0].value == "abs" and t.args[1] is TRUE:
                 for line in _squares(search, t):
@@ -117,6 +117,20 @@ def _products_of_sums(search: Search, nf: Normal, terms: Iterable[Term]) -> Iter
         if nf.canonical(w) is nf.canonical(other) and not sign(nf, w) & NEG:
             part = Part(mul(w, again, power(sub(mul(u, v), mul(u_j, v_i)), TWO)), (), (i, j))
             yield combination(over("sum", part.multiplier, i, j), (part,), letters)
+
+
+def _spread(search: Search, nf: Normal, t: Term) -> Iterator[Line]:
+    """The mean square is at least the squared mean, of terms that are sums themselves; so it is without one term."""
+    mapping, letters = general(search, t)
+    i, j = (search.letter(k.value[1]) for k in (*t.bound, *t.bound)[:2])
+    sides = [_weighed_square(substitute(t, mapping), k) for k in (i, j)] if len(t.bound) == 1 else []
+    found = [s for s in sides if s is not None]
+    if len(found) == 2 and any(a.op == "sum" for m in nf.poly(found[0][1]) for a, _ in m):
+        (w, u), (again, v) = found
+        others = (k for k in sorted(search.ground.claim.letters, key=key) if k.value[1] == i.value[1])
+        for where in (TRUE, *(both(cmp("!=", i, k), cmp("!=", j, k)) for k in others)):
+            part = Part(mul(w, again, power(sub(u, v), TWO)), (), (i, j), where)
+            yield combination(over("sum", part.multiplier, i, j, where=where), (part,), letters)
 
 
 def _weighed_square(total: Term, place: Term) -> tuple[Term, Term] | None:

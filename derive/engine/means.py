@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 
+from derive.engine.pieces import divided
 from derive.kernel import moments
 from derive.kernel.derivative import SLOPES
 from derive.kernel.normal import Normal
-from derive.kernel.poly import Poly, add_to, joined, key
+from derive.kernel.poly import Poly, add_to, constant, joined, key, scaled
 from derive.kernel.proof import Line, Rejected
 from derive.term import (
     ONE,
@@ -48,8 +50,23 @@ def bodies(nf: Normal, poly: Poly, addends: tuple[Term, ...]) -> Iterator[Term]:
     if found:
         body = nf.term(plain)
         yield from same_mean(nf, poly, [body, *(sub(body, t) for t in tangents(nf, body))])
+        yield from same_mean(nf, poly, by_moments(nf, poly, body, addends))
     for body in written:  # a mean with a closed form has lost its E in normal form
         yield from same_mean(nf, poly, (sub(body, t) for t in tangents(nf, body)), lambda term: term)
+
+
+def by_moments(nf: Normal, poly: Poly, body: Term, addends: tuple[Term, ...]) -> Iterator[Term]:
+    """The body with r q in place of r E(q), for a q that the events in the means are about (Markov, Chebyshev)."""
+    certain = {m: c for m, c in poly.items() if c > 0 and not any(a.op == "E" for a, _ in m)}
+    events = {t.args[0] for a in addends for t in subterms(nf.opened(a)) if t.op == "where" and t.args[0].op == "cmp"}
+    sides = {side for event in events for side in event.args if moments.random_names(nf, side)}
+    for side in sorted(sides, key=key) if certain else ():
+        q = power(side.args[0], TWO) if side.op == "fn" and side.value == "abs" else side
+        whole = mean(nf, q)
+        number = constant(whole)
+        r = scaled(certain, 1 / Fraction(number)) if number else divided(nf, certain, whole) if whole else None
+        if r and not any(t.op == "E" for t in subterms(nf.term(whole))):
+            yield add(body, mul(nf.term(r), sub(q, nf.term(whole))))
 
 
 def bare(addend: Term) -> Term:

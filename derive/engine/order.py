@@ -291,9 +291,11 @@ class Search:
         except Rejected:
             return None
 
-    def compare(self, term: Term, strict: bool, letters: tuple[Term, ...], where: Term = TRUE) -> int | None:
-        """A line for `term >= 0` or `> 0` that takes one step only: a sign, or one combination of what is known."""
-        return self.prove(term, strict, Scope(letters, where), MAX_DEPTH)
+    def compare(
+        self, term: Term, strict: bool, letters: tuple[Term, ...], where: Term = TRUE, steps: int = 1
+    ) -> int | None:
+        """A line for `term >= 0` or `> 0` that takes so many steps: a sign, or one combination of what is known."""
+        return self.prove(term, strict, Scope(letters, where), MAX_DEPTH + 1 - steps)
 
     def attempt(self, term: Term, strict: bool, scope: Scope, depth: int) -> int | None:
         here = self.here(scope)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import permutations
@@ -135,6 +135,21 @@ def from_comparisons(
                         piece = weighed(board, here, part, letters)
                         if piece is not None:
                             yield piece
+
+
+def with_coefficients(
+    board: Board, here: Normal, letters: frozenset[Term], known: list[Known], poly: Poly
+) -> Iterator[Piece]:
+    """Known comparisons that meet an atom of the polynomial, times all that stands before it, if that has one sign."""
+    for atom in sorted({a for m in poly for a, e in m if a.op in ("sum", "var") and e == 1}, key=key):
+        lead: Mono = frozenset({(atom, 1)})
+        before = here.term({m - lead: c for m, c in poly.items() if lead <= m})
+        if before.op == "add" and sign(here, before) & (NEG | POS) in (NEG, POS):
+            for piece in from_comparisons(board, here, letters, known, [lead]):
+                part = replace(piece.part, multiplier=mul(before, piece.part.multiplier))
+                whole = weighed(board, here, part, letters)
+                if whole is not None:
+                    yield whole
 
 
 def _opened(here: Normal, mono: Mono, prefix: str, sizes: bool = False) -> Opened | None:

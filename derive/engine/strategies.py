@@ -22,13 +22,14 @@ from derive.engine.pieces import (
     squares,
     weighed,
     weights,
+    with_coefficients,
 )
 from derive.engine.simplex import combine
 from derive.kernel import moments
 from derive.kernel.normal import Normal
 from derive.kernel.poly import CASES, Mono, Poly, add_to, key, mono_key, scaled
 from derive.kernel.proof import Cite, Line, Part
-from derive.kernel.signs import NEG, POS, difference, sign
+from derive.kernel.signs import NEG, POS, ZERO, difference, sign
 from derive.term import (
     ONE,
     TRUE,
@@ -119,12 +120,15 @@ def by_combination(search: Search, goal: Goal) -> list[Part] | None:
     if goal.depth < LAST:
         bounds.suggest(search, goal)
     known = ranked(here, goal.poly, search.known())
+    equal = [k for k in known if k.fact.signs == ZERO]
     pieces = [p for a in goal.addends if (p := weighed(search.board, here, Part(a), letters)) is not None]
     monos = dict.fromkeys(sorted(goal.poly, key=mono_key))
     kinds: list[Callable[[list[Mono]], Iterable[Piece]]] = [
         lambda targets: (),
         lambda targets: from_comparisons(search.board, here, letters, known, targets),
         lambda targets: guard_pieces(search, here, letters),
+        lambda targets: with_coefficients(search.board, here, letters, known, goal.poly),
+        lambda targets: from_comparisons(search.board, here, letters, equal, targets),
         lambda targets: [*products(search, here, letters, known), *paired(search, goal, known)],
         lambda targets: squares(search.board, here, letters, [*goal.poly], goal.poly),
         lambda targets: [*weighted(search, goal), *absolute_pairs(search.board, here, letters, goal.poly)],
@@ -132,7 +136,7 @@ def by_combination(search: Search, goal: Goal) -> list[Part] | None:
         lambda targets: squares(search.board, here, letters, targets, goal.poly),
         lambda targets: from_comparisons(search.board, here, letters, known, targets),
     ]
-    few = 3 if goal.depth >= LAST else 4 if switches(goal, letters) else len(kinds)  # cases come before squares
+    few = 3 if goal.depth >= LAST else 6 if switches(goal, letters) else len(kinds)  # cases come before squares
     for number, kind in enumerate(kinds[:few]):
         count = len(pieces)
         new = (p for p in search.counted(kind(list(monos))) if sum(m not in monos for m in p.poly) <= MAX_NEW)
@@ -401,6 +405,8 @@ def by_roots(search: Search, goal: Goal) -> list[Part] | None:
     falling = {m: c for m, c in poly.items() if c < 0}
     splits = [{m: poly[m] for m in roots if poly[m] < 0}, falling]
     splits.append({m: c for m, c in poly.items() if not (m in roots and c > 0)})
+    unsure = {m: c for m, c in poly.items() if here.mono_sign(m, c) & NEG}
+    splits += [unsure] if unsure not in splits else []
     squared = any(e == 2 for k in search.known() for m in here.poly(k.fact.term) for _, e in m)
     ways = []
     for lower in splits if roots else [falling] if squared and len(poly) == 2 else []:

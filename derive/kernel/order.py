@@ -304,8 +304,27 @@ def _averaged(board: Board, here: Normal, line: Line, term: Term, letters: froze
     return signs if signs != NEG | POS else NEG | ZERO | POS
 
 
+def _multiplied(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
+    """A product is at least that over the same letters of factors that are not negative, and none of them larger."""
+    if len(line.values) != 2 or len(line.cites) != 2 or any(p.op != "prod" for p in line.values):
+        raise Rejected("products are compared by their factors, and the smaller ones with 0")
+    upper, lower = line.values
+    inner, new = here.under(upper.args[1]), frozenset(upper.bound)
+    if new & (letters | here.guarded) or upper.bound != lower.bound or upper.args[1] is not lower.args[1]:
+        raise Rejected("products are compared over the same letters, which are their own")
+    for cite, wanted in zip(line.cites, (upper.args[0] - lower.args[0], lower.args[0]), strict=True):
+        if inner is not None:
+            known, signs = (wanted, sign(inner, wanted)) if cite is None else board.cited(inner, cite, letters | new)
+            if signs & NEG or not inner.equal(known, wanted):
+                raise Rejected("the factors are not known to be in that order")
+    if not here.equal(term, upper - lower):
+        raise Rejected(f"{line.rule} says something else")
+    return POS | ZERO
+
+
 PROCEDURES = {
     "combination": _combination,
+    "product_of_comparisons": _multiplied,
     "mean_of_a_comparison": _averaged,
     "extremum": _extremum,
     "case_distinction": _cases,
