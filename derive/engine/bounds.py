@@ -114,6 +114,8 @@ def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
         whole = over("max", a.args[0], *a.bound, where=a.args[1])
         value, filter_ = (substitute(x, {a.bound[0]: place}) for x in a.args)
         yield extremum(whole, value, letters, (place,), filter_)
+        if filter_ is TRUE and here.canonical(value) in (place, here.canonical(neg(place))):
+            yield from _outermost(search, a, place, here.canonical(value) is place)
     elif t.op == "sum" and t.args[1] is TRUE and top and not sign(here, t.args[0]) & NEG:
         yield from entries(search, here, t)
         yield from _series(search, here, t)
@@ -139,6 +141,17 @@ def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
         yield combination(gap, (Part(gap),), ())
     elif t.op == "fn" and t.value in ("sin", "cos", "erf", "atan"):
         yield from bounded(t.value, a.args[0], letters)
+
+
+def _outermost(search: Search, a: Term, k: Term, last: bool) -> Iterator[Line]:
+    """The largest index is the last and the smallest the first: no k lies beyond, as k - a - 1 and a - k would show."""
+    number = search.add(extremum(over("max", a.args[0], *a.bound), k if last else neg(k), (), (k,)))
+    beyond, gap = cmp(">" if last else "<", k, a), sub(k, a) if last else sub(a, k)
+    if number is not None:
+        parts = (Part(sub(gap, ONE), (), (k,), beyond), Part(ONE, (Cite(number, at((k,))),), (k,), beyond))
+        left = sub(size(k.value[1]), add(a, ONE)) if last else a
+        yield combination(neg(left), parts, ())
+        yield combination(left, (Part(ONE, (), (k,), beyond),), ())
 
 
 def _series(search: Search, here: Normal, t: Term) -> Iterator[Line]:

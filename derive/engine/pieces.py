@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import permutations
+from itertools import product as cartesian
+from math import isqrt, prod
 
 from derive.engine.hypotheses import embeddings
 from derive.engine.lettering import spoken_part
@@ -262,6 +264,36 @@ def squares(
                     if piece is not None and frozenset(piece.poly.items()) not in seen:
                         seen.add(frozenset(piece.poly.items()))
                         yield piece
+
+
+def with_numbers(here: Normal, poly: Poly, equal: list[Known]) -> Poly:
+    """The polynomial with the number that an equation gives an atom in place of it: weights that sum to 1."""
+    values: dict[Term, Fraction] = {}
+    for k in equal:
+        left = {m: c for m, c in here.poly(k.fact.term).items() if m}
+        ((m, c),) = left.items() if len(left) == 1 else ((frozenset(), 1),)
+        if len(m) == 1 and not k.fact.letters | k.fact.term.letters and not k.fact.guards and all(e == 1 for _, e in m):
+            values[next(iter(m))[0]] = -Fraction(here.poly(k.fact.term).get(frozenset(), 0)) / c
+    total: Poly = {}
+    for m, c in poly.items():
+        gone = [p for p in m if p[0] in values and isinstance(p[1], int) and p[1] > 0]
+        add_to(total, {m - frozenset(gone): c * prod(values[a] ** e for a, e in gone)})
+    return total
+
+
+def whole_squares(board: Board, here: Normal, letters: frozenset[Term], poly: Poly) -> Iterator[Piece]:
+    """Squares of the sums and differences of the three or four terms whose squares the polynomial holds."""
+    roots = []
+    for m in sorted(poly, key=mono_key):
+        c = Fraction(poly[m])
+        side = Fraction(isqrt(max(c.numerator, 0)), isqrt(c.denominator))
+        if m and side * side == c and all(isinstance(e, int) and e % 2 == 0 for _, e in m):
+            roots.append(mul(num(side), product((a, Fraction(e, 2)) for a, e in m)))
+    for signs in cartesian((1, -1), repeat=len(roots) - 1) if 2 < len(roots) < 5 else ():
+        base = add(roots[0], *(r if s == 1 else neg(r) for s, r in zip(signs, roots[1:], strict=True)))
+        piece = weighed(board, here, Part(power(base, TWO)), letters)
+        if piece is not None:
+            yield piece
 
 
 def _halves(here: Normal, first: Opened, second: Opened) -> Iterator[tuple[Factors, Factors, Factors]]:

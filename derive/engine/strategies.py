@@ -22,7 +22,9 @@ from derive.engine.pieces import (
     squares,
     weighed,
     weights,
+    whole_squares,
     with_coefficients,
+    with_numbers,
 )
 from derive.engine.simplex import combine
 from derive.kernel import moments
@@ -131,6 +133,7 @@ def by_combination(search: Search, goal: Goal) -> list[Part] | None:
         lambda targets: from_comparisons(search.board, here, letters, equal, targets),
         lambda targets: [*products(search, here, letters, known), *paired(search, goal, known)],
         lambda targets: squares(search.board, here, letters, [*goal.poly], goal.poly),
+        lambda targets: whole_squares(search.board, here, letters, with_numbers(here, goal.poly, equal)),
         lambda targets: [*weighted(search, goal), *absolute_pairs(search.board, here, letters, goal.poly)],
         lambda targets: from_comparisons(search.board, here, letters, known, targets),
         lambda targets: squares(search.board, here, letters, targets, goal.poly),

@@ -105,7 +105,7 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
         if a.op == "where" and a.args[0].value == "<" and e == 1:
             for k, end in (a.args[0].args, a.args[0].args[::-1]):
                 alone = not any(k in p[0].letters for p in mono if p[0] is not a)
-                if k in letters and end.op == "index" and alone:  # a number may lie beyond the axis
+                if k in letters and end.op in ("index", "argmax") and alone:  # a number may lie beyond the axis
                     count = nf.poly(end)
                     if k is a.args[0].args[1]:  # those after the end
                         count = add_to(add_to(dict(nf.poly(size(k.value[1]))), count, -1), {UNIT: -1})
