@@ -47,24 +47,38 @@ from derive.term import ZERO as NOUGHT
 MAX_DEPTH = 6
 MAX_GOALS = 60
 MAX_EFFORT = 1600  # pieces weighed in one search
+MAX_LEMMAS = 8  # earlier claims that are tried before all of them are
 MAX_ASKED = 3  # signs asked for by what is left of an equation
 ORIENTED = {"<": ">", "<=": ">="}
 
 
 def find(ground: Ground, claim: Term) -> Proof:
     """A candidate proof for the kernel to judge: without lines where nothing was found."""
-    search = Search(ground)
-    if not search.conclude(ground.claim) and search.leans:
-        alone = Search(ground, leaning=False)  # earlier claims can take the place of what the claim itself brings
-        search = alone if alone.conclude(ground.claim) else search
+    count = len(ground.context.lemmas)
+    for number in dict.fromkeys((min(count, MAX_LEMMAS), 0, count)):  # many earlier claims exhaust a search
+        search = Search(ground, nearest(ground, number))
+        if search.conclude(ground.claim) or (number == count and not search.leans):
+            break
     last = [len(search.lines) - 1] if search.lines else []
     return Proof(claim, lines=search.result([*search.obligations(), *last]))
+
+
+def nearest(ground: Ground, count: int) -> list[int]:
+    """The numbers of so many earlier claims: of those that share most with the claim."""
+    own = set(subterms(ground.full.opened(ground.claim)))
+    lemmas = ground.context.lemmas
+
+    def shared(number: int) -> tuple[int, int]:
+        return sum(t.size for t in own.intersection(subterms(ground.full.opened(lemmas[number].condition)))), number
+
+    ordered = sorted(range(len(lemmas)), key=shared) if 0 < count < len(lemmas) else range(len(lemmas))
+    return sorted(ordered[len(lemmas) - count :])
 
 
 def premises(ground: Ground, gap: Term | None) -> tuple[Line, ...]:
     """Lines that an equation may lean on: what the right side needs to be defined, and the signs that cases in `gap`,
     which is what is left of left - right, ask for; or that it is neither above 0 nor below."""
-    search = Search(ground)
+    search = Search(ground, nearest(ground, MAX_LEMMAS))
     found = search.obligations()
     if gap is not None:
         found += search.squeezed(gap) or search.asked(gap)
@@ -89,10 +103,9 @@ def switches(gap: Poly) -> Iterator[Term]:
 class Search:
     """One search: the lines so far, what was tried, and how much may still be tried."""
 
-    def __init__(self, ground: Ground, leaning: bool = True):
-        self.ground, self.nf = ground, ground.full
-        self.leaning = leaning  # whether earlier claims are used
-        self.leans = False  # whether there was one to use
+    def __init__(self, ground: Ground, lemmas: Iterable[int] = ()):
+        self.ground, self.nf, self.lemmas = ground, ground.full, lemmas
+        self.leans = False  # whether one of the earlier claims can be used
         self.board = Board(ground, ground.claim.letters | spoken_of(ground))
         self.lines: list[Line] = []
         self.tried: dict[object, int | None] = {}
@@ -329,8 +342,8 @@ class Search:
         """Lines that every goal may use: earlier claims, and what the claim's own functions are known for."""
         if not self.started:
             self.started = True
-            for number, lemma in enumerate(self.ground.context.lemmas if self.leaning else ()):
-                self.cited_lemma(number, lemma)
+            for number in self.lemmas:
+                self.cited_lemma(number, self.ground.context.lemmas[number])
             for k in self.known():
                 self.cleared(k)
                 self.loosened(k)
