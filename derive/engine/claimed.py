@@ -39,7 +39,7 @@ def from_claim(search: Search) -> None:
     known = (t for h in search.ground.context.hypotheses for t in subterms(h) if t.op == "E")
     parts = sorted({*subterms(claim), *known}, key=key)
     with suppress(Rejected):
-        for line in _products_of_sums(search, nf, [t.args[0] for t in parts if t.op == "fn" and t.value == "sqrt"]):
+        for line in _products_of_sums(search, nf, [_under_root(t.args[0]) for t in parts if t.op == "fn" and t.value == "sqrt"]):
             search.suggest(line)
     for t in parts:
         try:
@@ -98,7 +98,8 @@ def _means(search: Search, nf: Normal, t: Term) -> Iterator[Line]:
 
 
 def _under_root(term: Term) -> Term:
-    return term.args[0] if term.op == "fn" and term.value == "sqrt" else term
+    """What a root or a mean is taken of."""
+    return _under_root(term.args[0]) if term.op == "div" or (term.op == "fn" and term.value == "sqrt") else term
 
 
 def _products_of_sums(search: Search, nf: Normal, terms: Iterable[Term]) -> Iterator[Line]:

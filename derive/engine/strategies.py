@@ -190,6 +190,30 @@ def plain_pieces(search: Search, here: Normal, letters: frozenset[Term], known: 
     return distinct([*guard_pieces(search, here, letters), *found])
 
 
+def placed_pieces(search: Search, here: Normal, letters: frozenset[Term], known: list[Known]) -> Iterator[Piece]:
+    """The comparisons that speak of one letter, at each of those that are there."""
+    for k in known:
+        (own,) = k.fact.letters if len(k.fact.letters) == 1 else (None,)
+        for place in sorted(letters, key=key) if own is not None and not k.fact.guards else ():
+            if place.value[1] == own.value[1]:
+                piece = weighed(search.board, here, Part(ONE, (Cite(k.number, ((own, place),)),)), letters)
+                if piece is not None:
+                    yield piece
+
+
+def squares_of_the_claim(search: Search, here: Normal, letters: frozenset[Term]) -> Iterator[Piece]:
+    """The squares of sums that the claim holds, at the letters that are there."""
+    claim = search.nf.opened(search.ground.claim)
+    found = {t for t in subterms(claim) if t.op == "pow" and t.args[1] is TWO and t.args[0].op == "add"}
+    for t in sorted(found, key=key)[:MAX_GIVEN]:
+        loose = t.letters - letters
+        for place in sorted(letters, key=key) if len(loose) == 1 else []:
+            (k,) = loose
+            piece = weighed(search.board, here, Part(substitute(t, {k: place})), letters)
+            if place.value[1] == k.value[1] and piece is not None:
+                yield piece
+
+
 def products(search: Search, here: Normal, letters: frozenset[Term], known: list[Known]) -> Iterator[Piece]:
     """Products of two comparisons that speak of no letters of their own, one of them given from the start."""
     basic = [p.part for p in plain_pieces(search, here, letters, known) if not p.free][:MAX_FACTORS]
@@ -302,7 +326,9 @@ def by_factor(search: Search, goal: Goal) -> list[Part] | None:
     """A known comparison times a quotient."""
     here, letters = search.here(goal.scope), search.letters(goal.scope)
     assert here is not None
-    for piece in plain_pieces(search, here, letters, search.known()):
+    known = search.known()
+    pieces = (*plain_pieces(search, here, letters, known), *placed_pieces(search, here, letters, known))
+    for piece in (*pieces, *squares_of_the_claim(search, here, letters)):
         quotient = divided(here, goal.poly, piece.poly) if len(piece.poly) > 1 else None
         if quotient and not piece.free and (piece.strict or not goal.strict):
             number = search.prove(here.term(quotient), goal.strict, goal.scope, goal.depth + 1)
