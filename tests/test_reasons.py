@@ -22,7 +22,7 @@ HEAD = (
     [
         ("diff(x[i]**3, x[i]) == 3*x[i]**2 + x[i]", "left - right comes down to -1*x[i]"),
         ("sum(x[k] for k in n) == 1", "it would follow with assume(sum(x[k] for k in n) == 1)"),
-        ("E(sqrt(u)) == 1/2", "left - right comes down to -0.5 + E(u**0.5)"),
+        ("E(exp(u**2)) == 1/2", "left - right comes down to -0.5 + E(exp(u**2))"),
         ("1 == x[i]/x[i]", "it would follow with assume(x[i] != 0)"),
         ("0 == sum(0*E(1/(u - x[k])) for k in n)", "the left side is not: E(1/(u - x["),
         (

@@ -180,7 +180,7 @@ def claims(body: str) -> list[ClaimResult]:
         "E(exp(g[i])/sum(exp(g[k]) for k in n)) == 1/n",
         "E(sigmoid(h[i])) == 1/2",
         "E(tanh(h[i])) == 0",
-        "E(sin(u[i] - 3/2)) == 0",
+        "E(tanh(u[i] - 3/2)) == 0",
         "E(sigmoid(g[i] - a)) == 1/2",
         "E(relu(sum(c[k]*h[k] for k in n))**2) == sum(c[k]**2 for k in n)/2",
         "E(relu(sum(c[k]*r[k] for k in n))**2) == sum(c[k]**2 for k in n)/2",
