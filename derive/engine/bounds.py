@@ -9,7 +9,7 @@ from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from derive.engine import curves, telescope
-from derive.engine.lettering import names_of, pool
+from derive.engine.factors import factor_by_factor
 from derive.engine.pieces import Factors, Opened, opened, product
 from derive.kernel.normal import Normal
 from derive.kernel.poly import Mono, Poly, add_to, key, mono_key
@@ -27,7 +27,6 @@ from derive.term import (
     delta,
     div,
     fn,
-    index,
     make,
     mul,
     neg,
@@ -130,7 +129,7 @@ def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
     elif t.op == "where" and t.args[0].value == ">":
         yield from _switched(search, here, t.args[0].args[0])
     elif t.op == "prod" and len(t.bound) == 1:
-        yield from _factors(search, here, a, letters)
+        yield from factor_by_factor(search, here, a, letters)
     elif t.op == "index" and top:
         k = search.letter(t.value[1])
         gap = add(size(t.value[1]), num(-1), neg(a))
@@ -196,29 +195,6 @@ def entries(search: Search, here: Normal, t: Term) -> Iterator[Line]:
         elsewhere = make("or", (cmp("!=", j, places[first]), cmp("!=", k, places[second])))
         part = Part(value, (), tuple(inner.values()), elsewhere)
         yield combination(sub(t, at_places), (part,), (*letters, *places.values()))
-
-
-def _factors(search: Search, here: Normal, a: Term, letters: tuple[Term, ...]) -> Iterator[Line]:
-    """A product against those of other factors: of 1, of one of its own, of exponentials, of another product's."""
-    axis = a.bound[0].value[1]
-    k = index(next(pool(names_of(search.ground))), axis)  # bound in what is compared, so that a reader sees it
-    value, filter_ = (substitute(x, {a.bound[0]: k}) for x in a.args)
-    others = [ONE, fn("exp", here.canonical(sub(value, ONE)))]
-    others += [where(cmp("==", k, j), value, ONE) for j in sorted(search.board.fixed, key=key) if j.value[1] == axis]
-    rivals = (t for t in subterms(search.nf.opened(search.ground.claim)) if t.op == "prod" and len(t.bound) == 1)
-    others += [substitute(t.args[0], {t.bound[0]: k}) for t in sorted(rivals, key=key) if t.bound[0].value[1] == axis]
-    over_k, seen = (*letters, k), {here.canonical(value)}
-    for other in others:
-        plain = here.canonical(other)
-        for upper, lower in ((other, value), (value, other)) if plain not in seen else ():
-            above = search.compare(sub(upper, lower), False, over_k, filter_, 3)
-            signed = above is None or not sign(here, lower) & NEG
-            least = None if signed else search.compare(lower, False, over_k, filter_, 2)
-            if above is not None and (signed or least is not None):
-                sides = [over("prod", x, k, where=filter_) for x in (upper, lower)]
-                cites = tuple(None if n is None else Cite(n, at(over_k)) for n in (above, least))
-                yield Line(cmp(">=", *sides), "product_of_comparisons", tuple(sides), (), cites, letters)
-        seen.add(plain)
 
 
 def _least(search: Search, here: Normal, goal: Goal) -> Iterator[Line]:

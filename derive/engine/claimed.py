@@ -39,7 +39,9 @@ def from_claim(search: Search) -> None:
     known = (t for h in search.ground.context.hypotheses for t in subterms(h) if t.op == "E")
     parts = sorted({*subterms(claim), *known}, key=key)
     with suppress(Rejected):
-        for line in _products_of_sums(search, nf, [_under_root(t.args[0]) for t in parts if t.op == "fn" and t.value == "sqrt"]):
+        for line in _products_of_sums(
+            search, nf, [_under_root(t.args[0]) for t in parts if t.op == "fn" and t.value == "sqrt"]
+        ):
             search.suggest(line)
     for t in parts:
         try:
