@@ -16,7 +16,7 @@ from derive.kernel.poly import key
 from derive.kernel.proof import Cite, Line, Part, Rejected
 from derive.kernel.signs import NEG, sign
 from derive.language.places import transform
-from derive.term import ONE, TRUE, TWO, Term, add, both, cmp, make, mul, num, over, power, sub, substitute, subterms
+from derive.term import ONE, TRUE, TWO, Term, add, both, cmp, fn, make, mul, num, over, power, sub, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
@@ -42,6 +42,10 @@ def from_claim(search: Search) -> None:
         for line in _products_of_sums(
             search, nf, [_under_root(t.args[0]) for t in parts if t.op == "fn" and t.value == "sqrt"]
         ):
+            search.suggest(line)
+    sums = [t for t in parts if t.op == "sum" and any(a.op == "sum" for a in subterms(t.args[0]))]
+    with suppress(Rejected):
+        for line in (*_sums_together(search, nf, sums), *_mixtures(search, nf, parts)):
             search.suggest(line)
     for t in parts:
         try:
@@ -134,6 +138,43 @@ def _spread(search: Search, nf: Normal, t: Term) -> Iterator[Line]:
         for where in (TRUE, *(both(cmp("!=", i, k), cmp("!=", j, k)) for k in others)):
             part = Part(mul(w, again, power(sub(u, v), TWO)), (), (i, j), where)
             yield combination(over("sum", part.multiplier, i, j, where=where), (part,), letters)
+
+
+def _mixtures(search: Search, nf: Normal, parts: list[Term]) -> Iterator[Line]:
+    """The logarithm of p u + (1 - p) v is at least p log(u) + (1 - p) log(v), by the weighted means."""
+    weighted = [
+        (mul(ONE, *(b for b in t.args if b is not a)), a.args[0])
+        for t in parts
+        for a in (t.args if t.op == "mul" else ())
+        if a.op == "fn" and a.value == "log"
+    ]
+    for (p, u), (q, v) in list(combinations(weighted, 2))[:MAX_PAIRS]:
+        if nf.canonical(add(p, q)) is ONE:
+            mapping, letters = general(search, add(p, u, v))
+            p, u, v = (substitute(x, mapping) for x in (p, u, v))
+            rest = sub(ONE, p)
+            upper, lower = add(mul(p, u), mul(rest, v)), mul(power(u, p), power(v, rest))
+            number = search.add(row("weighted_means", False, upper, lower, (u, v, p), letters))
+            if number is not None:
+                cites = (Cite(number, at(letters)), None)
+                condition = cmp(">=", fn("log", upper), fn("log", lower))
+                yield Line(condition, "log_increasing", (upper, lower), (), cites, letters)
+
+
+def _sums_together(search: Search, nf: Normal, squares: list[Term]) -> Iterator[Line]:
+    """Two sums of squares as written with the same weights: sum(w[k]*(u[k] + v[k])**2) and that of u[k] - v[k]."""
+    found = [t for t in squares if len(t.bound) == 1 and t.args[1] is TRUE]
+    for first, second in list(combinations(found, 2))[:MAX_PAIRS]:
+        k = search.letter(first.bound[0].value[1])
+        mapping, letters = general(search, add(first, second))
+        same = first.bound[0].value[1] == second.bound[0].value[1]
+        sides = [_weighed_square(substitute(t, mapping), k) for t in (first, second)] if same else []
+        roots = [s for s in sides if s is not None]
+        if len(roots) == 2 and nf.canonical(roots[0][0]) is nf.canonical(roots[1][0]):
+            (w, u), (_, v) = roots
+            for side in (add(u, v), sub(u, v)):
+                part = Part(mul(w, power(side, TWO)), (), (k,))
+                yield combination(over("sum", part.multiplier, k), (part,), letters)
 
 
 def _weighed_square(total: Term, place: Term) -> tuple[Term, Term] | None:

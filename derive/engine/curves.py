@@ -11,7 +11,7 @@ from derive.kernel.order import INCREASING, ROWS, U, V
 from derive.kernel.proof import Line
 from derive.kernel.rules import instantiate
 from derive.kernel.signs import NEG, ZERO, sign
-from derive.term import ONE, PI, Term, add, fn, sub
+from derive.term import ONE, PI, Term, add, fn, neg, sub
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def touching(nf: Normal, t: Term) -> Iterator[tuple[str, Term]]:
         grown = u.args[0]
     if t.value == "cosh":
         yield "log_cosh", u
+    if t.value == "exp":
+        yield "falling_exp", neg(u)
     if grown is not None:
         yield "softplus", grown
     elif t.value in ("log", "log1p"):

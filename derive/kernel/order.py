@@ -73,6 +73,7 @@ STEEPEST |= {"sigmoid": (U - V) / 4, "erf": 2 * (U - V) / fn("sqrt", PI)}
 HALF, CURVE = U**2 / 2, fn("softplus", U) + fn("sigmoid", U) * (V - U) + (V - U) ** 2 / 8
 PARABOLAS: dict[str, tuple[Term, Term, Premises, Premises]] = {
     "exp": (fn("exp", U), 1 + U + HALF, (ge(U),), (gt(U),)),
+    "falling_exp": (1 - U + HALF, fn("exp", -U), (ge(U),), (gt(U),)),
     "log": (fn("log", 1 + U), U - HALF, (ge(U),), (gt(U),)),
     "cos": (fn("cos", U), 1 - HALF, (), (cmp("!=", U, 0),)),
     "cosh": (fn("cosh", U), 1 + HALF, (), (cmp("!=", U, 0),)),
