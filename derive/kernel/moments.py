@@ -223,21 +223,28 @@ def _step(nf: Normal, group: Mono) -> Poly | None:
 
 
 def _wave(nf: Normal, group: Mono) -> Poly | None:
-    """E of a product of sines and cosines of sums of normal entries and a uniform one, perhaps times a normal sum q."""
+    """E of sines and cosines of sums of normal entries and a uniform one, times e^v and q for normal sums v and q."""
     waves = {a: int(e) for a, e in group if a.op == "fn" and a.value in ("sin", "cos") and e in range(1, MAX_DEGREE)}
-    (q, power), *more = [p for p in group if p[0] not in waves] or [(num(1), 1)]
-    if more or power != 1 or not 0 < sum(waves.values()) < MAX_DEGREE or not _linear(nf, q):
+    tilts = {a: e for a, e in group if a.op == "fn" and a.value == "exp"}
+    (q, power), *more = [p for p in group if p[0] not in {**waves, **tilts}] or [(num(1), 1)]
+    v = add(num(0), *(e * a.args[0] for a, e in sorted(tilts.items(), key=lambda p: key(p[0]))))
+    many = more or power != 1 or sum(waves.values()) >= MAX_DEGREE
+    if many or not (waves or tilts) or not (_linear(nf, q) and _linear(nf, v)):
         return None
-    turned = (a.args[0] - (PI / 2 if a.value == "sin" else 0) for a in sorted(waves, key=key) for _ in range(waves[a]))
-    angles = [next(turned)]
-    for u in turned:  # cos(u) cos(v) is half of cos(u + v) + cos(u - v)
-        angles = [side for v in angles for side in (v + u, v - u)]
-    means = [mean for u in angles if (mean := _cosine(nf, q, u)) is not None]
+    angles = [num(0)]  # cos(u) cos(w) is half of cos(u + w) + cos(u - w)
+    for a in sorted(waves, key=key):
+        for _ in range(waves[a]):
+            u = a.args[0] - (PI / 2 if a.value == "sin" else 0)
+            angles = [side for w in angles for side in (w + u, w - u)]
+    means = [mean for u in angles if (mean := _cosine(nf, q, v, u)) is not None]
     return scaled(nf.poly(add(*means)), Fraction(1, len(means))) if len(means) == len(angles) else None
 
 
-def _cosine(nf: Normal, q: Term, u: Term) -> Term | None:
-    """E(q cos(u)) by the law of u: what is uniform between -x and x brings sin(x) / x, what is normal e^(-Var / 2)."""
+def _cosine(nf: Normal, q: Term, v: Term, u: Term) -> Term | None:
+    """E(q e^v cos(u)) by the law of u: what is uniform between -x and x brings sin(x) / x, what is normal e^(-Var / 2).
+
+    The factor e^v moves the mean of what is normal by its covariance with v.
+    """
     poly, damping = nf.poly(u), num(1)
     for b in {a for m in poly for a, _ in m if a.op == "var" and law_at(nf, a)[0] == "uniform"}:
         parts, (low, high) = densities.by_degree(poly, b) or {}, law_at(nf, b)[1]
@@ -249,9 +256,9 @@ def _cosine(nf: Normal, q: Term, u: Term) -> Term | None:
         u, damping = nf.canonical(u + slope * ((low + high) / 2 - b)), fn("sin", x) / x
     if not _linear(nf, u):
         return None
-    mean, tilt = make("E", (u,)), make("Cov", (q, u))
-    damping *= fn("exp", -make("Var", (u,)) / 2)
-    return damping * (make("E", (q,)) * fn("cos", mean) - tilt * fn("sin", mean))
+    mean, moved = make("E", (u,)) + make("Cov", (u, v)), make("E", (q,)) + make("Cov", (q, v))
+    damping *= fn("exp", make("E", (v,)) + (make("Var", (v,)) - make("Var", (u,))) / 2)
+    return damping * (moved * fn("cos", mean) - make("Cov", (q, u)) * fn("sin", mean))
 
 
 def _linear(nf: Normal, term: Term) -> bool:

@@ -101,11 +101,19 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     addends = with_addend(nf, letters, mono, lambda a: not a.letters.isdisjoint(letters))
     if addends is not None:
         return sum_over(nf, letters | set(addends[0]), addends[1])
-    for a, e in ordered:  # a letter that stands in one order only is counted
+    for a, e in ordered:  # a letter that stands in one order only is counted, in two by the nearer end
         if a.op == "where" and a.args[0].value == "<" and e == 1:
             for k, end in (a.args[0].args, a.args[0].args[::-1]):
-                alone = not any(k in p[0].letters for p in mono if p[0] is not a)
-                if k in letters and end.op in ("index", "argmax") and alone:  # a number may lie beyond the axis
+                beside = [p for p in mono if p[0] is not a and k in p[0].letters]
+                if k not in letters or end.op not in ("index", "argmax"):  # a number may lie beyond the axis
+                    continue
+                other = _same_side(beside[0], a, k) if len(beside) == 1 else None
+                if other is not None:
+                    nearer = nf.condition(cmp("<", *((end, other) if k is a.args[0].args[0] else (other, end))))
+                    first = sum_over(nf, letters, nf.mul(nf.finish(mono - {beside[0]}), nearer))
+                    rest = add_to({UNIT: 1}, nearer, -1)
+                    return add_to(dict(first), sum_over(nf, letters, nf.mul(nf.finish(mono - {(a, e)}), rest)))
+                if not beside:
                     count = nf.poly(end)
                     if k is a.args[0].args[1]:  # those after the end
                         count = add_to(add_to(dict(nf.poly(size(k.value[1]))), count, -1), {UNIT: -1})
@@ -117,6 +125,15 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
     for reached, part in components(mono - outside, lambda a: letters & a.letters):
         result = nf.mul(result, _close(nf, reached, part))
     return result
+
+
+def _same_side(factor: tuple[Term, Exponent], order: Term, k: Term) -> Term | None:
+    """The end of a second order on the same side of k as the first one, if the factor is one."""
+    (a, e), place = factor, 0 if order.args[0].args[0] is k else 1
+    if a.op != "where" or e != 1 or a.args[0].value != "<" or a.args[0].args[place] is not k:
+        return None
+    end = a.args[0].args[1 - place]
+    return end if end.op in ("index", "argmax") else None
 
 
 def with_addend(
