@@ -101,11 +101,12 @@ def record(self: Normal, fact: Fact) -> None:
 
 
 def told(self: Normal, fact: Fact, poly: Poly) -> Iterator[Fact]:
-    """What the fact says without a guard that something satisfies, of sizes, and of the factors of a product."""
+    """What the fact says without a guard that something satisfies, of sizes and places, and of the factors of a product."""
     about = frozenset().union(*(g.letters for g in fact.guards)) & fact.letters
     if about and about.isdisjoint(fact.term.letters) and nonempty(self, tuple(about), both(*fact.guards)):
         yield Fact(fact.term, fact.signs, fact.letters - about, (), fact.source)
-    if fact.signs in (POS, NEG) and not fact.term.names and powers.integral(self, poly):
+    fixed = not fact.term.letters or any(t.op == "argmax" for t in subterms(fact.term))
+    if fact.signs in (POS, NEG) and fixed and not fact.term.names and powers.integral(self, poly):
         less = fact.term - 1 if fact.signs == POS else fact.term + 1
         yield Fact(less, fact.signs | ZERO, fact.letters, fact.guards, fact.source)
     scale, content, rest = powers.parts(self, poly)
