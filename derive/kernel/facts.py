@@ -101,7 +101,7 @@ def record(self: Normal, fact: Fact) -> None:
 
 
 def told(self: Normal, fact: Fact, poly: Poly) -> Iterator[Fact]:
-    """What the fact says without a guard that something satisfies, of sizes and places, and of the factors of a product."""
+    """What the fact says without a guard that something satisfies, of sizes, places, and the factors of a product."""
     about = frozenset().union(*(g.letters for g in fact.guards)) & fact.letters
     if about and about.isdisjoint(fact.term.letters) and nonempty(self, tuple(about), both(*fact.guards)):
         yield Fact(fact.term, fact.signs, fact.letters - about, (), fact.source)
