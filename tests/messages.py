@@ -36,7 +36,7 @@ UNTOLD = {
     "engine": ("KeyError",),
     "evidence": ("Cut", "Disagreement", "Imprecise", "NeedsDraw", "NoOpinion", "NotDecided", "Oscillates", "Uncovered"),
     "sympy_bridge": ("Undefined",),
-    "codegen": ("KeyError", "NoBound", "NotExported"),
+    "codegen": ("KeyError", "NoBound", "NotExported", "ValueError"),
     "coq": ("CoqMissing", "RuntimeError", "Split"),
     "report/figures": ("LanguageError", "_Wrong"),
 }

@@ -20,7 +20,7 @@ from derive.kernel.certificate import seal, verify
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNEL = [ROOT / "derive" / "term.py", *sorted((ROOT / "derive" / "kernel").glob("*.py"))]
-ROW = re.compile(r"^\| `(\w+)(?:\.(\w+))?` \| ([\d,]+) \|$", re.M)
+ROW = re.compile(r"^\| (?:all of )?`(\w+)(?:\.(\w+))?` \| ([\d,]+) \|$", re.M)
 
 
 def documented() -> dict[tuple[str, str], int]:
@@ -89,7 +89,7 @@ def main() -> None:
         return
     print(f"of {sum(map(len, begins.values())):,} statements")
     for (theory, name), count in measured():
-        print(f"| `{theory}{'.' if name else ''}{name}` | {count:,} |")
+        print(f"| `{theory}.{name}` | {count:,} |" if name else f"| all of `{theory}` | {count:,} |")
 
 
 if __name__ == "__main__":
