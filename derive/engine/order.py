@@ -19,7 +19,7 @@ from derive.kernel import domain, powers
 from derive.kernel.check import MALFORMED, Ground, pure_index
 from derive.kernel.context import Lemma
 from derive.kernel.normal import Normal
-from derive.kernel.order import Board
+from derive.kernel.order import Board, attained
 from derive.kernel.poly import Exponent, Mono, Poly, add_to, key, mono_key, scaled
 from derive.kernel.proof import Cite, Line, Part, Proof, Rejected, Use
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, difference, sign, split
@@ -188,6 +188,9 @@ class Search:
         if claim.op in ("and", "or"):
             done = [self.conclude(c) for c in claim.args]
             return all(done) if claim.op == "and" else any(done)
+        if claim.op == "any":
+            greatest = attained(claim)
+            return greatest is not None and self.conclude(greatest)
         if claim.op != "cmp" or claim.value not in RELATION:
             return False
         if self.board.follows(claim):

@@ -134,6 +134,7 @@ def marked(mark: str, letters: Iterable[Term]) -> dict[Term, Term]:
 def strip(claim: Term, context: Context) -> tuple[Term, tuple[Term, ...]]:
     """A claim `all(c for k in n if f)` as c for a new free letter, with f as a hypothesis on it."""
     extra: list[Term] = []
+    claim = negation(claim.args[0]) if claim.op == "not" and claim.args[0].op in ("all", "and", "or") else claim
     while claim.op == "all":
         taken = (
             claim.letters | context.letters | frozenset().union(*(h.letters for h in context.hypotheses), frozenset())
@@ -200,7 +201,7 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
     fixed = claim.letters | context.letters
     borrowed = ground.full.guarded - fixed
     if claim.op in ("and", "or", "not", "holds", "any", "true", "false"):
-        if not ground.full.holds(claim):
+        if not order.established(ground, proof).follows(claim):
             raise Rejected("the condition does not follow")
         for need in domain.needs(ground.plain, claim):  # there is no left side: all of it must be defined
             if not domain.met(ground.full, need, ground.known):

@@ -196,10 +196,28 @@ class Board:
                     raise Rejected("a mean or limit that may not exist")
 
     def follows(self, claim: Term) -> bool:
-        """Whether a comparison holds by signs, or is one of the lines."""
-        nf, wanted, gap = self.ground.full, RELATION[claim.value], difference(claim)
+        """Whether a condition holds by signs, a line or its parts, `any` by the greatest difference."""
+        nf, op = self.ground.full, claim.op
+        if nf.holds(claim) or op not in ("cmp", "and", "or", "any"):
+            return nf.holds(claim)
+        if op in ("and", "or"):
+            return (all if op == "and" else any)(map(self.follows, claim.args))
+        if op == "any":
+            greatest = attained(claim)
+            return greatest is not None and self.follows(greatest)
+        wanted, gap = RELATION[claim.value], difference(claim)
         ready = [k for k in self.lines if not k.letters and not k.signs & ~wanted and all(map(nf.holds, k.guards))]
-        return nf.holds(claim) or any(nf.equal(k.term, gap) for k in reversed(ready))
+        return any(nf.equal(k.term, gap) for k in reversed(ready))
+
+
+def attained(claim: Term) -> Term | None:
+    """`any(u >= v for k in n)` as max(u - v for k in n) >= 0: the greatest difference is one of them."""
+    test, filter_ = claim.args
+    if test.op != "cmp" or test.value == "==" or filter_ is not TRUE:
+        return None
+    gap = difference(test)
+    gap = {"<": -gap, "<=": -gap, "!=": fn("abs", gap)}.get(test.value, gap)
+    return cmp(">=" if test.value in ("<=", ">=") else ">", over("max", gap, *claim.bound), 0)
 
 
 def _by_row(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
