@@ -105,7 +105,7 @@ def _sum_one(nf: Normal, letters: frozenset[Term], mono: Mono) -> Poly:
         if a.op == "where" and a.args[0].value == "<" and e == 1:
             for k, end in (a.args[0].args, a.args[0].args[::-1]):
                 beside = [p for p in mono if p[0] is not a and k in p[0].letters]
-                if k not in letters or end.op not in ("index", "argmax"):  # a number may lie beyond the axis
+                if k not in letters or not _place(end, k):
                     continue
                 other = _same_side(beside[0], a, k) if len(beside) == 1 else None
                 if other is not None:
@@ -133,7 +133,12 @@ def _same_side(factor: tuple[Term, Exponent], order: Term, k: Term) -> Term | No
     if a.op != "where" or e != 1 or a.args[0].value != "<" or a.args[0].args[place] is not k:
         return None
     end = a.args[0].args[1 - place]
-    return end if end.op in ("index", "argmax") else None
+    return end if _place(end, k) else None
+
+
+def _place(end: Term, k: Term) -> bool:
+    """Whether the term is one place on the axis for all k: a number may lie beyond, and some move with k."""
+    return end.op in ("index", "argmax") and k not in end.letters
 
 
 def with_addend(
