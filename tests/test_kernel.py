@@ -383,6 +383,23 @@ def known_at(source: Terms, here: Point, random: Random) -> tuple[list[Fact], tu
     return facts, (guard,) if random.random() < 0.4 and truth(guard, here) else ()
 
 
+@pytest.mark.parametrize(
+    "counted",
+    [
+        "k < argmax(x[k, j] for j in n)",
+        "k > argmax(x[j, k] for j in n)",
+        "k < i and k < argmax(x[k, j] for j in n)",
+        "k < argmax(x[k, j] for j in n) and k < argmax(x[j, k] for j in n)",
+    ],
+)
+def test_letter_below_a_place_that_moves_with_it_is_not_counted(counted: str) -> None:
+    theory = loads("n: axis\nx: real[n, n]\ni: index[n]\ndef claim():\n    assert n == n\n")
+    term = expression(f"sum(1 for k in n if {counted})", theory)
+    nf = Normal(theory.context(theory["claim"]))
+
+    assert nf.canonical(term).letters <= term.letters  # none of those that it binds is left over
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_normal_form_of_a_normal_form_is_itself(seed: int) -> None:
     random = Random(2000 + seed)
