@@ -880,6 +880,13 @@ def test_file_that_is_not_there_or_a_folder_is_rejected(tmp_path: Path) -> None:
             verify_file(path)
 
 
+def test_a_file_that_is_not_there_is_told_in_words(derive: Any, tmp_path: Path) -> None:
+    run = derive("verify", str(tmp_path / "none.json"))
+
+    assert run.status == 3
+    assert "none.json cannot be read: No such file or directory" in run.out
+
+
 def test_a_pipe_or_a_device_is_not_waited_for(derive: Any, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
     for path in (tmp_path / "pipe.json", "/dev/zero"):

@@ -30,7 +30,9 @@ def read(path: str | Path) -> Any:
         if not S_ISREG(Path(path).stat().st_mode):  # a pipe would be waited for
             raise ValueError("it is not a regular file")
         return json.loads(Path(path).read_bytes())
-    except (OSError, ValueError, RecursionError) as why:
+    except OSError as problem:
+        raise Rejected(f"{path} cannot be read: {problem.strerror}") from None
+    except (ValueError, RecursionError) as why:
         raise Rejected(f"{path} is not a certificate: {why}") from None
 
 
