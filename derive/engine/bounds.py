@@ -115,10 +115,9 @@ def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
         yield extremum(whole, value, letters, (place,), filter_)
         if filter_ is TRUE and here.canonical(value) in (place, here.canonical(neg(place))):
             yield from _outermost(search, a, place, here.canonical(value) is place)
-    elif t.op == "sum" and t.args[1] is TRUE and top and not sign(here, t.args[0]) & NEG:
-        yield from entries(search, here, t)
-        yield from _series(search, here, t)
     elif t.op == "sum" and t.args[1] is TRUE and top:
+        if not sign(here, t.args[0]) & NEG:
+            yield from entries(search, here, t)
         yield from _series(search, here, t)
     elif t.op == "delta" or (t.op == "var" and here.is_bit(t)):
         yield combination(sub(ONE, a), (Part(power(sub(ONE, a), TWO)),), letters)
@@ -167,17 +166,17 @@ def _series(search: Search, here: Normal, t: Term) -> Iterator[Line]:
 
 
 def entries(search: Search, here: Normal, t: Term) -> Iterator[Line]:
-    """A sum of terms that are not negative is at least the part at one place, and at two different ones."""
+    """A sum of what is not negative is at least its part at one place, at two different ones, and on the diagonal."""
     mapping, letters = general(search, t)
     t = substitute(t, mapping)
     inner = {k: search.letter(k.value[1]) for k in t.bound}
+    value, summed = substitute(t.args[0], inner), tuple(inner.values())
     strict = sign(here, t.args[0]) == POS
     for k in t.bound:
         axis = k.value[1]
         one, two = search.letter(axis), search.letter(axis)
         rest = [b for b in t.bound if b is not k]
         at_one, at_two = (over("sum", substitute(t.args[0], {k: p}), *rest) for p in (one, two))
-        value, summed = substitute(t.args[0], inner), tuple(inner.values())
         part = Part(value, (), summed, cmp("!=", inner[k], one))
         many = strict and sign(here, size(axis) - 1) == POS
         yield combination(sub(t, at_one), (part,), (*letters, one), strict=many)
@@ -186,14 +185,14 @@ def entries(search: Search, here: Normal, t: Term) -> Iterator[Line]:
             gap = sub(t, add(at_one, at_two))
             yield combination(gap, (part,), (*letters, one, two), cmp("!=", one, two))
     for first, second in combinations(t.bound, 2):  # the diagonal, and the part at one place of each
-        value, j, k = substitute(t.args[0], inner), inner[first], inner[second]
+        j, k = inner[first], inner[second]
         if first.value[1] == second.value[1]:
             equal = over("sum", substitute(t.args[0], {second: first}), *(b for b in t.bound if b is not second))
-            yield combination(sub(t, equal), (Part(value, (), tuple(inner.values()), cmp("!=", j, k)),), letters)
+            yield combination(sub(t, equal), (Part(value, (), summed, cmp("!=", j, k)),), letters)
         places = {first: search.letter(first.value[1]), second: search.letter(second.value[1])}
         at_places = over("sum", substitute(t.args[0], places), *(b for b in t.bound if b not in places))
         elsewhere = make("or", (cmp("!=", j, places[first]), cmp("!=", k, places[second])))
-        part = Part(value, (), tuple(inner.values()), elsewhere)
+        part = Part(value, (), summed, elsewhere)
         yield combination(sub(t, at_places), (part,), (*letters, *places.values()))
 
 

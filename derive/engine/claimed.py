@@ -56,7 +56,7 @@ def from_claim(search: Search) -> None:
                 for line in _squares(search, t):
                     search.suggest(line)
             elif t.op == "E" and moments.random_names(nf, t.args[0]):
-                for line in _spreads(search, t):
+                for line in _variances(search, t):
                     search.suggest(line)
             elif t.op == "fn":
                 mapping, letters = general(search, t)
@@ -74,7 +74,7 @@ def from_claim(search: Search) -> None:
             continue
 
 
-def _spreads(search: Search, t: Term) -> Iterator[Line]:
+def _variances(search: Search, t: Term) -> Iterator[Line]:
     """E(f)**2 is at most E(f**2), for what E is taken of, and for its root where it is a square."""
     mapping, letters = general(search, t)
     (f,) = (substitute(a, mapping) for a in t.args)

@@ -25,16 +25,15 @@ def by_inverse(search: Search, goal: Goal) -> list[Part] | None:
     assert here is not None
     if goal.depth or goal.strict:
         return None
-    upper = {m: c for m, c in goal.poly.items() if c > 0}
-    lower = {m: -c for m, c in goal.poly.items() if c < 0}
-    for below, rule, values in ways(search, here, here.term(upper), here.term(lower)):
+    u = here.term({m: c for m, c in goal.poly.items() if c > 0})
+    v = here.term({m: -c for m, c in goal.poly.items() if c < 0})
+    for below, rule, values in ways(search, here, u, v):
         number = search.prove(below, False, goal.scope, goal.depth + 1)
         if number is not None:
             by_sign = (None,) * (len(ROWS[rule].premises) - 1)
             known = (search.cite(number, goal.scope),)
             cites = by_sign + known if rule == "square_root_order" else known + by_sign
-            condition = cmp(">=", here.term(upper), here.term(lower))
-            found = search.add(Line(condition, rule, values, (), cites, goal.scope.letters, goal.scope.where))
+            found = search.add(Line(cmp(">=", u, v), rule, values, (), cites, goal.scope.letters, goal.scope.where))
             if found is not None:
                 return [Part(ONE, (search.cite(found, goal.scope),))]
     return None

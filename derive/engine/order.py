@@ -195,14 +195,11 @@ class Search:
             return False
         if self.board.follows(claim):
             return True
-        for relation in {"!=": (">", "<"), "==": ()}.get(claim.value, (claim.value,)):
-            turned = relation in ORIENTED
-            goal = sub(claim.args[1], claim.args[0]) if turned else difference(claim)
-            found = self.prove(goal, ORIENTED.get(relation, relation) == ">", Scope())
+        for goal, strict, scale in sides(claim):
+            found = self.prove(goal, strict, Scope())
             if found is not None:
-                scale = (MINUS_ONE,) if turned else ()
                 line = Line(claim, "combination", scale, (Part(ONE, (Cite(found),)),))
-                same = not turned and claim == self.lines[found].condition and found == len(self.lines) - 1
+                same = not scale and claim == self.lines[found].condition and found == len(self.lines) - 1
                 return same or self.add(line) is not None
         return False
 
@@ -234,13 +231,10 @@ class Search:
             return None if None in parts else [n for part in parts for n in part or ()]
         if condition.op != "cmp" or condition.value not in RELATION:
             return None
-        for relation in {"!=": (">", "<")}.get(condition.value, (condition.value,)):
-            turned = relation in ORIENTED
-            goal = sub(*condition.args[::-1]) if turned else difference(condition)
-            number = self.prove(goal, ORIENTED.get(relation, relation) == ">", scope)
+        for goal, strict, scale in sides(condition):
+            number = self.prove(goal, strict, scope)
             if number is not None:
                 part = Part(ONE, (self.cite(number, scope),))
-                scale = (MINUS_ONE,) if turned else ()
                 number = self.add(Line(condition, "combination", scale, (part,), (), scope.letters, scope.where))
                 return None if number is None else [number]
         return None
@@ -409,6 +403,16 @@ class Search:
         where = both(*(part for g in guards for part in split(substitute(g, mapping))))
         line = substitute(condition, mapping)
         self.leans |= self.suggest(Line(line, "lemma", (), (), (), tuple(mapping.values()), where, (use,)))
+
+
+def sides(condition: Term) -> Iterator[tuple[Term, bool, tuple[Term, ...]]]:
+    """What is to be shown not negative, or positive, for a comparison to hold; and what turns it into left - right."""
+    left, right = condition.args
+    for relation in {"!=": (">", "<"), "==": ()}.get(condition.value, (condition.value,)):
+        if relation in ORIENTED:
+            yield sub(right, left), ORIENTED[relation] == ">", (MINUS_ONE,)
+        else:
+            yield difference(condition), relation == ">", ()
 
 
 def spoken_of(ground: Ground) -> frozenset[Term]:
