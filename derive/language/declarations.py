@@ -6,6 +6,7 @@ import ast
 from fractions import Fraction
 
 from derive.kernel.context import Declaration, Law
+from derive.language import refusals
 from derive.language.expressions import Reader
 from derive.language.letters import infer, subscripts
 from derive.language.scope import Scope, came_from
@@ -157,6 +158,9 @@ def left_letters(
     axes = infer(scope, bodies)
     for name, entry in zip(names, entries, strict=True):
         if name not in axes and name not in scope.letters:
+            for node in (node for body in bodies for node in ast.walk(body)):
+                if isinstance(node, ast.Subscript) and not isinstance(node.value, ast.Name):
+                    raise refusals.subscripted(scope, node, {})
             raise scope.source.error(
                 entry,
                 f"no place says over which axis the letter {name!r} runs",

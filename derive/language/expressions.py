@@ -139,9 +139,7 @@ class Reader:
 
     def _subscript(self, node: ast.Subscript, bound: Bound) -> Term:
         if not isinstance(node.value, ast.Name):
-            if isinstance(node.value, ast.Subscript):
-                raise self.error(node, "two pairs of brackets", "write the subscripts in one pair: W[i, j]")
-            raise self.error(node, "only a name has subscripts", "give the expression a name: f[i] = …")
+            raise refusals.subscripted(self.scope, node, bound)
         name = node.value.id
         shape = None if name in bound else self.scope.shape(name)
         if shape is None:

@@ -12,6 +12,7 @@ from derive.language.words import (
     CONSTANTS,
     ELSEWHERE,
     LAWS,
+    NUMBERS_WRITTEN_OUT,
     QUANTIFIERS,
     RESERVED,
     USAGE,
@@ -112,8 +113,12 @@ def unknown(scope: Scope, node: ast.AST, name: str, hint: str) -> LanguageError:
         return scope.source.error(
             node, f"{name!r} is used before line {line} declares it", "everything is declared before it is used"
         )
-    meant = similar(name, [*scope.lines, *CALLABLE, *CONSTANTS])
-    hint = f"did you mean {meant!r}? Otherwise, {hint}" if meant else hint
+    if name in NUMBERS_WRITTEN_OUT:
+        hint = f"{NUMBERS_WRITTEN_OUT[name]}. Otherwise, {hint}"
+    elif name[0] == "d" and name[1:] in scope.lines:
+        hint = f"a derivative is written diff(f, x). Otherwise, {hint}"
+    elif meant := similar(name, [*scope.lines, *CALLABLE, *CONSTANTS]):
+        hint = f"did you mean {meant!r}? Otherwise, {hint}"
     return scope.source.error(node, f"{name!r} is not declared, and no place says that it is an index letter", hint)
 
 
@@ -224,6 +229,16 @@ def called(scope: Scope, node: ast.expr) -> LanguageError:
         hint = f"write {USAGE[word]}" if word in USAGE else f"there are {_functions()}"
         return scope.source.error(node, "a dotted name cannot be called", hint)
     return scope.source.error(node, "only the functions of the language can be called", f"there are {_functions()}")
+
+
+def subscripted(scope: Scope, node: ast.Subscript, bound: Mapping[str, object]) -> LanguageError:
+    """Subscripts of what is not a name."""
+    inner = node.value
+    if isinstance(inner, ast.Subscript):
+        return scope.source.error(node, "two pairs of brackets", "write the subscripts in one pair: W[i, j]")
+    if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id not in CALLABLE:
+        return call(scope, inner, inner.func.id, bound)
+    return scope.source.error(node, "only a name has subscripts", "give the expression a name: f[i] = …")
 
 
 def _functions() -> str:

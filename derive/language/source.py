@@ -47,6 +47,21 @@ _FIXES |= {
     "“": '"',
     "”": '"',
 }
+# What is written elsewhere and is no syntax here: how it looks, and what would be right.
+_SPELT = [
+    (re.compile(pattern), hint)
+    for pattern, hint in [
+        (r"=>", "write >="),
+        (r"=<", "write <="),
+        (r"<>", "write !="),
+        (r"&&", "conditions are joined by `and`"),
+        (r"\|\|", "conditions are joined by `or`"),
+        (r"!(?!=)", "a condition is denied by `not`"),
+        (r"\|", "an absolute value is abs(x)"),
+        (r"(?<![=<>!])=(?!=)", "a claim compares by ==: assert a == b"),
+        (r"\b\d[\d.]*(?=[^\W\d])|\w+ +\w", "a product is written 2*x; what a function is of, in parentheses: exp(x)"),
+    ]
+]
 _OUR_KEYWORDS = frozenset({"for", "in", "if", "and", "or", "not", "assert", "def", "from", "import"})
 _SILENT_ESCAPES = re.compile(r"\\[abfnrtvxuUN0-7]")
 
@@ -205,12 +220,18 @@ def _syntax_error(source: Source, problem: SyntaxError) -> LanguageError:
         hint = f"it is a word of Python's; as a name, write {other_name(word, ())!r} or {word + '_'!r}"
         if word in _OUR_KEYWORDS:
             hint = "loops and their filters stand inside sum(…), prod(…), max(…), all(…) and the like"
+    elif "invalid" in message:
+        message = message.partition(". Perhaps")[0]
+        hint = _spelt_near(text, column)
     for c in text[column - 1 : column]:
         hint = f"write {_FIXES[c]}" if c in _FIXES else hint
     if "positional argument follows keyword" in message:
         hint = "arguments without a name come first"
     elif "Generator expression must be parenthesized" in message:
         hint = "sum(e for k in n) takes nothing else; a filter is sum(e for k in n if k != i)"
+    elif "assign to function call" in message:
+        message = message.partition(" here")[0]
+        hint = "a definition has no arguments: write f = x**2 of a declared x, and at(f, x, 3) for its value elsewhere"
     elif "assignment" in message or "annotation" in message or "annotated" in message:
         hint = "a definition is `s[i] = …`, a claim `assert a == b`, a declaration `z: real[n]`"
     elif "nested parentheses" in message:
@@ -225,6 +246,14 @@ def _keyword_near(text: str, column: int) -> re.Match[str] | None:
         return None
     found = before[-1]
     return found if found.end() >= column or found.group() not in _OUR_KEYWORDS else None
+
+
+def _spelt_near(text: str, column: int) -> str | None:
+    """What would be right for what another notation has at the column, if it is known."""
+    return next(
+        (hint for sign, hint in _SPELT if any(m.start() < column <= m.end() for m in sign.finditer(text))),
+        None,
+    )
 
 
 def _too_deep(source: Source) -> Place:

@@ -134,6 +134,13 @@ WRITTEN_OUT = {
     "factorial": "exp(lgamma(n + 1))",
 }
 
+# What has no name either, and is no function.
+NUMBERS_WRITTEN_OUT = {
+    "e": "Euler's number is exp(1), and a power of it exp(x)",
+    "tau": "write 2*pi",
+    "nan": "what has no value is left out by a hypothesis: assume(x != 0)",
+}
+
 _ASCII = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
