@@ -15,7 +15,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -27,9 +27,10 @@ from conftest import _checked
 
 from derive.engine.certify import certificate_of, encode
 from derive.engine.check import check_theory
-from derive.kernel.certificate import FORMAT, VERSION, Replay, decode, digest, seal, verify, verify_file
+from derive.kernel.certificate import FORMAT, VERSION, Replay, decode, digest, seal, verify
 from derive.kernel.proof import Rejected
 from derive.language import loads
+from derive.language.certified import replayed
 from derive.language.loader import catalogue, load
 from derive.term import alike
 
@@ -195,7 +196,7 @@ def test_certificate_holds_every_proved_claim(name: str) -> None:
 
 
 ALONE = """
-    import sys, time
+    import json, sys, time
     class Blocked:
         def find_spec(self, name, path=None, target=None):
             outside = name.split(".")[0] not in sys.stdlib_module_names and name.split(".")[0] != "derive"
@@ -210,10 +211,10 @@ ALONE = """
         except ImportError:
             continue
         raise SystemExit(module + " could be imported")
-    from derive.kernel.certificate import verify_file
+    from derive.kernel.certificate import verify
     for path in sys.argv[1:]:
         start = time.process_time()
-        found = verify_file(path)
+        found = verify(json.loads(open(path, 'rb').read()))
         print(len(found), all(r.ok for r in found), time.process_time() - start, path, sep="|")
 """
 
@@ -871,13 +872,13 @@ def test_file_that_is_no_certificate_is_rejected(text: str, tmp_path: Path) -> N
     path = tmp_path / "odd.json"
     path.write_text(text, encoding="latin-1" if text == "\xff" else "utf-8")
     with pytest.raises(Rejected):
-        verify_file(path)
+        replayed(path, nullcontext)
 
 
 def test_file_that_is_not_there_or_a_folder_is_rejected(tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere.json", tmp_path):
         with pytest.raises(Rejected):
-            verify_file(path)
+            replayed(path, nullcontext)
 
 
 def test_a_file_that_is_not_there_is_told_in_words(derive: Any, tmp_path: Path) -> None:
@@ -939,4 +940,4 @@ def test_certificate_nested_too_deeply_anywhere_is_rejected(tmp_path: Path) -> N
     for depth in (*range(900, 1010), 5000, 100_000):
         path.write_text(f'{text}, "more": {"[" * depth}{"]" * depth}}}')
         with pytest.raises(Rejected):
-            verify_file(path)
+            replayed(path, nullcontext)

@@ -159,6 +159,50 @@ PAIRS = (
     ("exp(a) > 0 and a**2 >= 0", "exp(a) > 0 and a**2 > 0"),
     ("all(x[k]**2 <= sum(x[l]**2 for l in n) for k in n)", "all(x[k] <= sum(x[l] for l in n) for k in n)"),
     ("exp(a) + 1 != 0", "exp(a) - 1 != 0"),
+    # one of several, some entry
+    ("assume(a <= -1 or a >= 1); a**2 >= 1", "assume(a <= -1 or a >= 0); a**2 >= 1"),
+    ("assume(a > 0 or b > 0); max(a, b) > 0", "assume(a > 0 or b > 0); min(a, b) > 0"),
+    ("assume(a >= b or a >= c); a >= min(b, c)", "assume(a >= b or a >= c); a >= max(b, c)"),
+    ("assume(a < 0 or a > 1); a*(a - 1) > 0", "assume(a < 1 or a > 1); a*(a - 1) > 0"),
+    ("assume(a != 0 or b != 0); a**2 + b**2 > 0", "assume(a != 0 or b == 0); a**2 + b**2 > 0"),
+    ("assume(a**2 >= 1); a >= 1 or a <= -1", "assume(a**2 >= 1); a >= 1 or a <= -2"),
+    ("assume(a*b >= 0); a >= 0 or b <= 0", "assume(a*b >= 0); a >= 0 or b > 0"),
+    ("assume(a*b == 0); a == 0 or b == 0", "assume(a*b == 0); a == 0 or b == 1"),
+    ("assume(abs(a) == abs(b)); a == b or a == -b", "assume(abs(a) == abs(b)); a == b or a == 0"),
+    ("assume(a > 0 or flag[i]); assume(not flag[i]); a > 0", "assume(a > 0 or flag[i]); a > 0"),
+    (
+        "assume(sum(x[k] for k in n) == 0); any(x[k] >= 0 for k in n)",
+        "assume(sum(x[k] for k in n) >= 0); any(x[k] > 0 for k in n)",
+    ),
+    (
+        "assume(sum(x[k] for k in n) == 1); any(x[k] > 0 for k in n)",
+        "assume(sum(x[k] for k in n) == 1); any(x[k] < 0 for k in n)",
+    ),
+    (
+        "assume(sum(x[k] for k in n) > 0); not all(x[k] <= 0 for k in n)",
+        "assume(sum(x[k] for k in n) > 0); not all(x[k] <= 1 for k in n)",
+    ),
+    ("any(x[l] == max(x[k] for k in n) for l in n)", "any(x[l] == max(x[k] for k in n) for l in n if flag[l])"),
+    (
+        "assume(any(x[k] != 0 for k in n)); sum(x[k]**2 for k in n) > 0",
+        "assume(any(x[k] != 0 for k in n)); sum(x[k] for k in n) != 0",
+    ),
+    (
+        "assume(any(x[k] > 0 for k in n)); max(x[k] for k in n) > 0",
+        "assume(any(x[k] > 0 for k in n)); min(x[k] for k in n) > 0",
+    ),
+    (
+        "assume(prod(x[k] for k in n) == 0); any(x[k] == 0 for k in n)",
+        "assume(prod(x[k] for k in n) == 0); any(x[k] > 0 for k in n)",
+    ),
+    (
+        "assume(any(x[k] == 0 for k in n if flag[k])); prod(x[k] for k in n if flag[k]) <= 0",
+        "assume(any(x[k] == 0 for k in n)); prod(x[k] for k in n if flag[k]) <= 0",
+    ),
+    (
+        "assume(all(x[k] != 0 for k in n)); prod(x[k] for k in n) != 0",
+        "assume(any(x[k] != 0 for k in n)); prod(x[k] for k in n) != 0",
+    ),
 )
 
 

@@ -202,6 +202,8 @@ def truth(condition: Term, here: Point) -> bool:
         return any(truth(a, here) for a in args)
     if op == "not":
         return not truth(args[0], here)
+    if op in ("any", "all"):
+        return (any if op == "any" else all)(truth(args[0], inner) for inner in chosen(condition, here))
     assert op == "holds", op
     return value(args[0], here) != 0
 

@@ -113,6 +113,8 @@ def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
         whole = over("max", a.args[0], *a.bound, where=a.args[1])
         value, filter_ = (substitute(x, {a.bound[0]: place}) for x in a.args)
         yield extremum(whole, value, letters, (place,), filter_)
+        if filter_ is TRUE:
+            yield from _above_mean(search, here, whole, letters)
         if filter_ is TRUE and here.canonical(value) in (place, here.canonical(neg(place))):
             yield from _outermost(search, a, place, here.canonical(value) is place)
     elif t.op == "sum" and t.args[1] is TRUE and top:
@@ -139,6 +141,19 @@ def _about(search: Search, here: Normal, t: Term, top: bool) -> Iterator[Line]:
         yield combination(gap, (Part(gap),), ())
     elif t.op == "fn" and t.value in ("sin", "cos", "erf", "atan"):
         yield from bounded(t.value, a.args[0], letters)
+
+
+def _above_mean(search: Search, here: Normal, whole: Term, letters: tuple[Term, ...]) -> Iterator[Line]:
+    """A maximum is at least the mean, where something is known of the sum."""
+    (k,), total = whole.bound, over("sum", whole.args[0], *whole.bound)
+    said = {a for f in search.nf.raw_facts for m in here.poly(f.term) for a, _ in m}
+    if not said.isdisjoint(a for m in here.poly(total) for a, _ in m if a.op == "sum"):
+        place = search.letter(k.value[1])
+        number = search.add(extremum(whole, substitute(whole.args[0], {k: place}), letters, (place,)))
+        if number is not None:
+            share = div(ONE, size(k.value[1]))
+            part = Part(share, (Cite(number, at((*letters, place))),), (place,))
+            yield combination(sub(whole, mul(share, total)), (part,), letters)
 
 
 def _outermost(search: Search, a: Term, k: Term, last: bool) -> Iterator[Line]:

@@ -19,7 +19,7 @@ from derive.kernel import domain, powers
 from derive.kernel.check import MALFORMED, Ground, pure_index
 from derive.kernel.context import Lemma
 from derive.kernel.normal import Normal
-from derive.kernel.order import Board, attained
+from derive.kernel.order import Board, ways
 from derive.kernel.poly import Exponent, Mono, Poly, add_to, key, mono_key, scaled
 from derive.kernel.proof import Cite, Line, Part, Proof, Rejected, Use
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, difference, sign, split
@@ -57,10 +57,10 @@ def find(ground: Ground, claim: Term) -> Proof:
     count = len(ground.context.lemmas)
     for number in dict.fromkeys((min(count, MAX_LEMMAS), 0, count)):  # many earlier claims exhaust a search
         search = Search(ground, nearest(ground, number))
-        if search.conclude(ground.claim) or (number == count and not search.leans):
+        found = search.conclude(ground.claim)
+        if found is not None or (number == count and not search.leans):
             break
-    last = [len(search.lines) - 1] if search.lines else []
-    return Proof(claim, lines=search.result([*search.obligations(), *last]))
+    return Proof(claim, lines=search.result([*search.obligations(), *(found or ())]))
 
 
 def nearest(ground: Ground, count: int) -> list[int]:
@@ -183,25 +183,20 @@ class Search:
 
     # -- the claim ---------------------------------------------------------------------------------------------------
 
-    def conclude(self, claim: Term) -> bool:
-        """Add the lines that end in the claim."""
-        if claim.op in ("and", "or"):
-            done = [self.conclude(c) for c in claim.args]
-            return all(done) if claim.op == "and" else any(done)
-        if claim.op == "any":
-            greatest = attained(claim)
-            return greatest is not None and self.conclude(greatest)
-        if claim.op != "cmp" or claim.value not in RELATION:
-            return False
-        if self.board.follows(claim):
-            return True
+    def conclude(self, claim: Term) -> list[int] | None:
+        """Lines that end in the claim; None where none are found."""
+        if claim.op != "cmp":
+            return self.shown(claim, Scope())
+        if self.board.follows(claim, self.nf):
+            return []
         for goal, strict, scale in sides(claim):
             found = self.prove(goal, strict, Scope())
             if found is not None:
                 line = Line(claim, "combination", scale, (Part(ONE, (Cite(found),)),))
                 same = not scale and claim == self.lines[found].condition and found == len(self.lines) - 1
-                return same or self.add(line) is not None
-        return False
+                number = found if same else self.add(line)
+                return None if number is None else [number]
+        return None
 
     def obligations(self) -> list[int]:
         """Lines for what the right side needs, where signs alone do not give it."""
@@ -224,8 +219,9 @@ class Search:
         here = self.here(scope)
         if here is None or here.holds(condition):
             return []
-        if condition.op == "or":
-            return next((found for c in condition.args if (found := self.shown(c, scope)) is not None), None)
+        if condition.op in ("or", "any"):
+            cases = ((c, replace(scope, where=both(scope.where, others))) for c, others in ways(condition))
+            return next((found for c, case in cases if (found := self.shown(c, case)) is not None), None)
         if condition.op == "and":
             parts = [self.shown(c, scope) for c in condition.args]
             return None if None in parts else [n for part in parts for n in part or ()]
@@ -237,7 +233,13 @@ class Search:
                 part = Part(ONE, (self.cite(number, scope),))
                 number = self.add(Line(condition, "combination", scale, (part,), (), scope.letters, scope.where))
                 return None if number is None else [number]
-        return None
+        return self.equal(condition, scope) if condition.value == "==" else None
+
+    def equal(self, condition: Term, scope: Scope) -> list[int] | None:
+        """A line for an equation as a sum of known equations, times what they are multiplied by."""
+        number = self.prove(difference(condition), False, scope)
+        line = None if number is None else self.add(replace(self.lines[number], condition=condition))
+        return None if line is None else [line]
 
     def roots(self) -> list[int]:
         """Lines that what is squared in a known comparison is not 0, where its square is not."""

@@ -259,7 +259,7 @@ def tied(cell: Term, term: Term) -> Term:
 
 
 def by_factor(search: Search, goal: Goal) -> list[Part] | None:
-    """A known comparison times a quotient."""
+    """A known comparison times a quotient, or over one that is positive."""
     here, letters = search.here(goal.scope), search.letters(goal.scope)
     assert here is not None
     known = search.known()
@@ -270,6 +270,9 @@ def by_factor(search: Search, goal: Goal) -> list[Part] | None:
             number = search.prove(here.term(quotient), goal.strict, goal.scope, goal.depth + 1)
             if number is not None:
                 return [replace(piece.part, cites=(*piece.part.cites, search.cite(number, goal.scope)))]
+        inverse = here.term(divided(here, piece.poly, goal.poly) or {})
+        if sign(here, inverse) == POS and (piece.strict or not goal.strict):
+            return [replace(piece.part, multiplier=div(piece.part.multiplier, inverse))]
     return None
 
 
@@ -372,9 +375,10 @@ def by_roots(search: Search, goal: Goal) -> list[Part] | None:
     splits.append({m: c for m, c in poly.items() if not (m in roots and c > 0)})
     unsure = {m: c for m, c in poly.items() if here.mono_sign(m, c) & NEG}
     splits += [unsure] if unsure not in splits else []
+    plain = [falling] if unsure == falling else [falling, unsure]
     squared = any(e == 2 for k in search.known() for m in here.poly(k.fact.term) for _, e in m)
     ways = []
-    for lower in splits if roots else [falling] if squared and len(poly) == 2 else []:
+    for lower in splits if roots else plain if squared and len(poly) == 2 else []:
         upper = {m: c for m, c in poly.items() if m not in lower}
         if upper and lower:
             ways.append((here.term(upper), here.term(scaled(lower, -1))))

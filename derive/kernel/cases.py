@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from derive.kernel import powers, sums
 from derive.kernel.poly import CASES, UNIT, Mono, Poly, add_to, constant, key, letter_key, mono_key, scaled, threshold
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, difference, nonempty, sign, split
+from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, difference, nonempty, numbers, sign, split
 from derive.kernel.wellformed import subscript_axis
 from derive.term import FALSE, TRUE, Term, both, cmp, delta, negation, over, substitute, subterms, where
 
@@ -352,6 +352,7 @@ def holds(nf: Normal, condition: Term) -> bool:
 
 
 def part_holds(nf: Normal, part: Term) -> bool:
+    part = numbers(part)
     if part.op == "cmp":
         return part.value in RELATION and not nf.compare(part) & ~RELATION[part.value]
     for c in part.args if part.op == "or" else ():

@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from derive.kernel import examples
@@ -184,14 +183,6 @@ class Proved:
                 return names
         self.names.append(Names())
         return self.shared(context)
-
-
-def verify_file(path: str | Path, limit: Limit = nullcontext) -> list[Replay]:
-    """Replay every proof of a certificate. Raises Rejected where the file as a whole is none, or was edited."""
-    try:
-        return verify(json.loads(Path(path).read_bytes()), limit)
-    except (OSError, ValueError, RecursionError) as why:
-        raise Rejected(f"{path} is not a certificate: {why}") from None
 
 
 def verify(data: Any, limit: Limit = nullcontext) -> list[Replay]:

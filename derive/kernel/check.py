@@ -20,7 +20,7 @@ from derive.kernel.places import written_out
 from derive.kernel.poly import UNIT, Poly, add_to
 from derive.kernel.proof import Account, Condition, Proof, Rejected, Step, Use
 from derive.kernel.rules import RULES, instantiate, match
-from derive.kernel.signs import RELATION, ZERO, Fact, difference, sign, split
+from derive.kernel.signs import RELATION, ZERO, Fact, difference, numbers, sign, split
 from derive.kernel.wellformed import laws_complete, subscript_axis, well_formed
 from derive.term import NONLOCAL, TRUE, Term, alike, cmp, fresh, index, negation, num, over, size, substitute, subterms
 
@@ -115,8 +115,12 @@ class Ground:
                 self.facts.append(Fact(difference(part), RELATION[part.value], frozenset(), (), "the case at hand"))
         elif number >= len(self.context.hypotheses):
             pass  # a filter of the claim itself speaks of its own letter; only what it says of indices is used
-        elif part.op == "any" and part.args[1] is TRUE:  # those that satisfy it are more than none
-            self.take(cmp(">", over("sum", 1, *part.bound, where=part.args[0]), 0), guards, number)
+        elif part.op in ("holds", "not"):  # a bit is 1, or 0
+            self.take(numbers(part), guards, number)
+        elif part.op in ("or", "any"):  # each part holds where the others do not
+            for c, others in order.ways(part):
+                for piece in split(c):
+                    self.take(piece, [*guards, *split(others)], number)
         elif part.op == "cmp" and part.args[1].op != "list" and part.args[0].op != "list":
             # Closed letters are not the claim's of the same name, of which a guard may speak.
             own = marked("^", part.letters - self.context.letters)
@@ -201,7 +205,7 @@ def _replay(proof: Proof, context: Context, tick: Callable[[], None] | None, nam
     fixed = claim.letters | context.letters
     borrowed = ground.full.guarded - fixed
     if claim.op in ("and", "or", "not", "holds", "any", "true", "false"):
-        if not order.established(ground, proof).follows(claim):
+        if not order.established(ground, proof).follows(claim, ground.full):
             raise Rejected("the condition does not follow")
         for need in domain.needs(ground.plain, claim):  # there is no left side: all of it must be defined
             if not domain.met(ground.full, need, ground.known):

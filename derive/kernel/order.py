@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from derive.kernel import domain, moments
@@ -17,7 +18,7 @@ from derive.kernel.proof import Cite, Line, Part, Proof, Rejected
 from derive.kernel.rules import instantiate, meta
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, add_signs, difference, mul_signs, nonempty, sign, split
 from derive.kernel.wellformed import subscript_axis, well_formed
-from derive.term import PI, TRUE, Number, Term, cmp, fn, make, mul, negation, num, over, substitute, subterms
+from derive.term import PI, TRUE, Number, Term, add, both, cmp, fn, make, mul, negation, num, over, substitute, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.check import Ground
@@ -195,29 +196,46 @@ class Board:
                 if need.condition.op in (*UNSURE, "at") and not domain.met(self.ground.full, need, self.ground.known):
                     raise Rejected("a mean or limit that may not exist")
 
-    def follows(self, claim: Term) -> bool:
-        """Whether a condition holds by signs, a line or its parts, `any` by the greatest difference."""
-        nf, op = self.ground.full, claim.op
-        if nf.holds(claim) or op not in ("cmp", "and", "or", "any"):
-            return nf.holds(claim)
-        if op in ("and", "or"):
-            return (all if op == "and" else any)(map(self.follows, claim.args))
-        if op == "any":
-            greatest = attained(claim)
-            return greatest is not None and self.follows(greatest)
+    def follows(self, claim: Term, nf: Normal | None) -> bool:
+        """Whether a condition holds by signs, a line, its parts, one of which may hold where the others do not, or as
+        one comparison."""
+        if nf is None or nf.holds(claim):
+            return True
+        if claim.op == "and":
+            return all(self.follows(c, nf) for c in claim.args)
+        if claim.op in ("or", "any"):
+            return any(self.follows(c, nf.under(others)) for c, others in (*ways(claim), *attained(claim)))
+        if claim.op != "cmp":
+            return False
         wanted, gap = RELATION[claim.value], difference(claim)
         ready = [k for k in self.lines if not k.letters and not k.signs & ~wanted and all(map(nf.holds, k.guards))]
         return any(nf.equal(k.term, gap) for k in reversed(ready))
 
 
-def attained(claim: Term) -> Term | None:
-    """`any(u >= v for k in n)` as max(u - v for k in n) >= 0: the greatest difference is one of them."""
-    test, filter_ = claim.args
-    if test.op != "cmp" or test.value == "==" or filter_ is not TRUE:
-        return None
-    gap = difference(test)
-    gap = {"<": -gap, "<=": -gap, "!=": fn("abs", gap)}.get(test.value, gap)
-    return cmp(">=" if test.value in ("<=", ">=") else ">", over("max", gap, *claim.bound), 0)
+def ways(some: Term) -> Iterator[tuple[Term, Term]]:
+    """Conditions that say what an `or` or `any` does, each where another one holds; those of an `or` are all its parts.
+
+    Comparisons of one kind are one: a product is 0, squares add up to more than 0, the greatest difference is at least
+    0, or above it. Of other conditions those that hold are more than none.
+    """
+    tests, filter_ = (some.args, TRUE) if some.op == "or" else (some.args[:1], some.args[1])
+    for c in tests if some.op == "or" else ():
+        yield c, both(*(negation(d) for d in tests if d is not c))
+    kinds = {t.value.replace("<", ">") if t.op == "cmp" else "" for t in tests}
+    kind = min(kinds) if len(kinds) == 1 and (filter_ is TRUE or not kinds & {">", ">="}) else ""
+    if kind:
+        gaps = [-difference(t) if "<" in t.value else difference(t) ** (2 if kind == "!=" else 1) for t in tests]
+        op, joined = {"==": ("prod", mul), "!=": ("sum", add)}.get(kind, ("max", partial(fn, "max")))
+        whole = reduce(joined, gaps) if some.op == "or" else over(op, *gaps, *some.bound, where=filter_)
+        yield cmp(kind.replace("!=", ">"), whole, 0), TRUE
+    elif some.op == "any":
+        yield cmp(">", over("sum", 1, *some.bound, where=both(filter_, *tests)), 0), TRUE
+
+
+def attained(claim: Term) -> Iterator[tuple[Term, Term]]:
+    """`any(u == v for k in n)` as max(u - v for k in n) == 0: the greatest difference is one of them."""
+    if claim.op == "any" and claim.args[1] is TRUE and claim.args[0].value == "==":
+        yield cmp("==", over("max", difference(claim.args[0]), *claim.bound), 0), TRUE
 
 
 def _by_row(board: Board, here: Normal, line: Line, term: Term, letters: frozenset[Term]) -> int:
@@ -367,5 +385,5 @@ def judge(ground: Ground, proof: Proof, current: Term) -> None:
     """Raise Rejected unless the claim `current relation right` follows; `current` equals the claim's left side."""
     claim = cmp(ground.claim.value, current, ground.claim.args[1])
     board = established(ground, proof)
-    if not claim.letters <= board.fixed or not board.follows(claim):
+    if not claim.letters <= board.fixed or not board.follows(claim, ground.full):
         raise Rejected(f"the sign of the difference is not known to make the two sides {claim.value}")

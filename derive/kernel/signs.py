@@ -11,7 +11,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from derive.kernel.poly import key
-from derive.term import NONLOCAL, TRUE, Term, negation, over, replace_variable, size, subterms
+from derive.term import NONLOCAL, TRUE, Term, cmp, negation, over, replace_variable, size, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -112,7 +112,7 @@ def _binder(nf: Normal, term: Term) -> int:
                 return POS
         return signs
     if term.op == "prod":
-        return signs if signs in (POS, POS | ZERO) else ANY
+        return ANY if signs & NEG and signs & ZERO else signs | POS  # an empty product is 1
     return signs if filled else ANY
 
 
@@ -206,6 +206,13 @@ def split(condition: Term) -> list[Term]:
         inner = negation(condition.args[0])
         return split(inner) if inner.op != "not" else [condition]
     return [condition] if condition is not TRUE else []
+
+
+def numbers(condition: Term) -> Term:
+    """A comparison of numbers for one; that a bit holds as that it is 1, that it does not as that it is 0."""
+    if condition.op == "not" and condition.args[0].op == "holds":
+        return cmp("==", *condition.args[0].args, 0)
+    return cmp("==", *condition.args, 1) if condition.op == "holds" else condition
 
 
 def difference(condition: Term) -> Term:
