@@ -211,8 +211,8 @@ def split(condition: Term) -> list[Term]:
 def numbers(condition: Term) -> Term:
     """A comparison of numbers for one; that a bit holds as that it is 1, that it does not as that it is 0."""
     if condition.op == "not" and condition.args[0].op == "holds":
-        return cmp("==", *condition.args[0].args, 0)
-    return cmp("==", *condition.args, 1) if condition.op == "holds" else condition
+        return cmp("==", condition.args[0].args[0], 0)
+    return cmp("==", condition.args[0], 1) if condition.op == "holds" else condition
 
 
 def difference(condition: Term) -> Term:
