@@ -288,6 +288,19 @@ def test_report_of_one_theory_links_no_index_that_is_not_there(derive: Derive, e
 
 
 @needs_engine
+def test_cases_are_displayed_in_a_display_and_tall_rows_stand_apart() -> None:
+    lines = r"\begin{aligned} & a \\ & b \end{aligned}"
+    inline = rf"\begin{{cases}} {lines} & \text{{if }} c \\ \frac{{a}}{{b}} & d \end{{cases}}"
+
+    shown = katex.displayed(inline)
+
+    assert shown == rf"\begin{{dcases}} {lines} & \text{{if }} c \\[0.8em] \frac{{a}}{{b}} & d \end{{dcases}}"
+    assert katex.displayed(r"\begin{cases} a & b \\ c & d \end{cases}") == r"\begin{dcases} a & b \\ c & d \end{dcases}"
+    assert katex.displayed(r"\text{cases}") == r"\text{cases}"
+    assert katex.rendered([(shown, True)])
+
+
+@needs_engine
 @pytest.mark.parametrize(
     "bad", [r"\frac{", r"\nonsense", r"\href{javascript:alert(1)}{x}", r"\includegraphics{x}", r"x^2^3"]
 )

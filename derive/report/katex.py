@@ -127,6 +127,23 @@ def _engine() -> Any:
     return context.get("render")
 
 
+def displayed(latex: str) -> str:
+    """The formula with its cases displayed as well: fractions in them stay legible, and tall rows stand apart."""
+    inside: list[str] = []
+    parts = re.split(r"(\\(?:begin|end)\{\w+\}| \\\\ )", latex)
+    gap = r" \\[0.8em] " if r"\frac" in latex else r" \\ "
+    for place, part in enumerate(parts):
+        if part.startswith(r"\begin{"):
+            inside.append(part)
+        if part == r" \\ " and inside[-1:] == [r"\begin{cases}"]:
+            parts[place] = gap
+        if part in (r"\begin{cases}", r"\end{cases}"):
+            parts[place] = part.replace("{", "{d")
+        if part.startswith(r"\end{"):
+            inside.pop()
+    return "".join(parts)
+
+
 def rendered(formulas: Sequence[tuple[str, bool]]) -> list[Rendered] | None:
     """The formulas, each LaTeX and whether it is displayed, laid out; None where no JavaScript engine is installed.
 

@@ -50,6 +50,8 @@ class Page:
 
     def formula(self, latex: str, display: bool, text: str) -> Markup:
         """The place of a formula. `latex` is trusted: it comes from a printer or from the grammar of formulas."""
+        if display:
+            latex = katex.displayed(latex)
         self.texts.setdefault((latex, display), text)
         return Markup(f"\0{self.numbers.setdefault((latex, display), len(self.numbers))}\0")
 
