@@ -11,7 +11,7 @@ import pytest
 from test_kernel import ONE_STEP, RULES, accepted, claimed, first_use, instances, refused
 from test_rules import CONTEXT as ROWS_CONTEXT
 
-from derive.kernel.check import PROCEDURES, check
+from derive.kernel.check import PROCEDURES, Names, check
 from derive.kernel.context import Context, Declaration, Definition, Law, Lemma
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Cite, Line, Part, Proof, Rejected, Step, Use
@@ -1029,3 +1029,21 @@ def test_sums_are_written_out_at_all_places_of_the_axis(why: str) -> None:
     assert refused(case, step(places))
     case = claimed(claim, "n == 2", "i != j")
     assert accepted(case, step((I, J)))
+
+
+def test_place_of_a_use_is_well_formed_and_leaves_nothing_to_later_claims() -> None:
+    """A name that is declared by a later claim only would be taken there for what it was when it meant nothing."""
+    here, later = (
+        given(cmp("==", z(K), z(K))),
+        replace(context(), definitions={"late": Definition("late", (), TWO * x)}),
+    )
+    names = Names()
+    assert names.take(here)
+    place = make("argmax", (diff(var("late"), x), TRUE), None, (L,))
+    step = Step("algebra", x, uses=(Use("hypothesis", 0, ((K, place),), ZERO),))
+    with pytest.raises(Rejected) as found:
+        check(Proof(cmp("==", x, x), (step,)), here, names=names)
+    assert found.value.step == 1
+    assert names.take(later)
+    with pytest.raises(Rejected):
+        check(Proof(cmp("==", diff(defined("late"), x), ZERO), (Step("constant_rule", ZERO),)), later, names=names)

@@ -124,7 +124,7 @@ class Search:
         """The number of the line, once the kernel accepts it; None where it does not."""
         line = lettering.spoken(line)
         try:
-            self.board.add(line)
+            self.board.lines.append(self.board.line(line))
         except (Rejected, *MALFORMED):
             return None
         self.lines.append(line)

@@ -411,8 +411,10 @@ def stated(ground: Ground, use: Use, here: Normal) -> Term:
     if use.kind == "symmetry":
         return symmetry.equation(ground.plain, ground.context, use)
     context, mapping = ground.context, dict(use.letters)
-    if any(k in context.letters or k.value[1] != subscript_axis(v, context) for k, v in mapping.items()):
-        raise Rejected("a declared letter is replaced, or one by something of another axis")
+    for k, place in mapping.items():
+        well_formed(place, context, reserved="")
+        if k in context.letters or k.value[1] != subscript_axis(place, context):
+            raise Rejected("a declared letter is replaced, or one by something of another axis")
     if use.kind == "lemma":
         return lemma_at(ground, use, here)
     if use.kind != "hypothesis" or use.number not in ground.equations:
