@@ -410,12 +410,12 @@ def _load(source: str) -> Theory | LanguageError:
 
 
 def _split(name: str) -> tuple[str, str | None]:
-    """A theory and, after a dot, what is meant of it."""
+    """A theory and, after a dot or a colon, what is meant of it."""
     from derive.language import catalogue
 
     if name in catalogue() or Path(name).exists():
         return name, None
-    for dot in (found.start() for found in reversed([*re.finditer(r"\.", name)])):
+    for dot in (found.start() for found in reversed([*re.finditer("[.:]", name)])):
         if name[:dot] in catalogue() or Path(name[:dot]).exists():
             return name[:dot], name[dot + 1 :]
     return name, None

@@ -888,6 +888,17 @@ def test_a_file_that_is_not_there_is_told_in_words(derive: Any, tmp_path: Path) 
     assert "none.json cannot be read: No such file or directory" in run.out
 
 
+def test_a_folder_or_a_theory_in_place_of_a_certificate_is_told_in_words(derive: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine.derive").write_text("x: real\nassert x == x\n")
+
+    folder, theory = derive("verify", str(tmp_path)), derive("verify", str(tmp_path / "mine.derive"))
+
+    assert (folder.status, theory.status) == (3, 3)
+    assert f"is a folder: name the files in it, {tmp_path}/NAME.json" in folder.out
+    assert "not a certificate: it is no JSON" in theory.out
+    assert "`derive check --certificate DIR` writes" in theory.out
+
+
 def test_a_pipe_or_a_device_is_not_waited_for(derive: Any, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
     for path in (tmp_path / "pipe.json", "/dev/zero"):

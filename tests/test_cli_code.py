@@ -148,3 +148,15 @@ def test_what_cannot_be_vectorised_is_refused_by_name(derive: Derive, theory: Wr
     run = derive("code", f"{path}.f", "--backend", backend)
     assert (run.status, run.out) == (4, "")
     assert "limit" in run.err
+
+
+def test_a_quantity_of_a_file_stands_after_a_dot_or_a_colon(derive: Derive, tmp_path: Path) -> None:
+    (tmp_path / "mine.derive").write_text("x: real\ntwice = 2*x\ndef same():\n    assert twice == x + x\n")
+
+    for mark in ".:":
+        code, show = (
+            derive(c, f"{tmp_path / 'mine.derive'}{mark}{q}") for c, q in [("code", "twice"), ("show", "same")]
+        )
+        assert (code.status, show.status) == (0, 0)
+        assert "def twice(x" in code.out
+        assert "mine.same" in show.out

@@ -72,6 +72,15 @@ def test_an_unknown_name_suggests_a_theory():
     assert "did you mean 'softmax'" in error.hint
 
 
+def test_a_name_whose_ending_was_left_out_suggests_the_file(tmp_path, monkeypatch):
+    (tmp_path / "mine.derive").write_text("x: real\ndef same():\n    assert x == x\n")
+    monkeypatch.chdir(tmp_path)
+
+    assert refusal("mine").hint == "did you mean 'mine.derive'?"
+    assert refusal("mine.same").hint == "did you mean 'mine.derive.same'?"
+    assert "did you mean" not in refusal("yours.same").hint
+
+
 def test_a_folder_is_refused(tmp_path):
     assert "a folder" in refusal(tmp_path).message
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISREG
 from typing import Any
 
 from derive.kernel.certificate import Limit, Replay, decode, decode_context, verify
@@ -27,13 +27,22 @@ Unlike = dict[tuple[str, int], str]  # by the theorem's name, as `verify` tells 
 def read(path: str | Path) -> Any:
     """The data that the file of a certificate holds. Raises Rejected for what is no regular file of JSON."""
     try:
-        if not S_ISREG(Path(path).stat().st_mode):  # a pipe would be waited for
-            raise ValueError("it is not a regular file")
-        return json.loads(Path(path).read_bytes())
-    except OSError as problem:
-        raise Rejected(f"{path} cannot be read: {problem.strerror}") from None
+        kind = Path(path).stat().st_mode
+        if not S_ISREG(kind):  # a pipe would be waited for
+            what = (
+                f"a folder: name the files in it, {path}/NAME.json"
+                if S_ISDIR(kind)
+                else "not a certificate: it is not a regular file"
+            )
+            raise Rejected(f"{path} is {what}")
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as problem:
+        raise Rejected(f"{path} cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
+    try:
+        return json.loads(data)
     except (ValueError, RecursionError) as why:
-        raise Rejected(f"{path} is not a certificate: {why}") from None
+        made = "what `derive check --certificate DIR` writes is one"
+        raise Rejected(f"{path} is not a certificate: it is no JSON ({why}); {made}") from None
 
 
 def replayed(path: str | Path, limit: Limit) -> list[Replay]:

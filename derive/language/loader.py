@@ -33,10 +33,25 @@ def load(source: str | Path) -> Theory:
         return _load(CATALOGUE / f"{source}{SUFFIX}", (), {})
     path = Path(source)
     if isinstance(source, str) and is_name(source) and not os.path.exists(path):
-        meant = similar(source, catalogue())
-        hint = f"did you mean {meant!r}?" if meant else "the catalogue has " + ", ".join(catalogue())
+        file = source + SUFFIX
+        hint = f"did you mean {file!r}?" if os.path.exists(file) else _meant(source)
         raise LanguageError(f"there is no theory {source!r} in the catalogue, and no such file", hint=hint)
+    if not os.path.lexists(path) and (place := _with_ending(str(source))):
+        raise LanguageError("there is no such file", hint=f"did you mean {place!r}?", path=path)
     return _load(path, (), {})
+
+
+def _meant(name: str) -> str:
+    """What to say to one who asked for a theory of the catalogue that there is not."""
+    meant = similar(name, catalogue())
+    return f"did you mean {meant!r}?" if meant else "the catalogue has " + ", ".join(catalogue())
+
+
+def _with_ending(source: str) -> str | None:
+    """A file and what is meant of it, where the ending was left out between them."""
+    before, dot, name = source.rpartition(".")
+    file = before + SUFFIX
+    return f"{file}.{name}" if dot and is_name(name) and os.path.exists(file) else None
 
 
 def load_catalogue() -> list[Theory]:
@@ -96,9 +111,7 @@ def _importer(folder: Path | None, chain: tuple[Path, ...], done: dict[Path, The
         elif name in catalogue():
             path = built_in
         else:
-            meant = similar(name, catalogue())
-            hint = f"did you mean {meant!r}?" if meant else "the catalogue has " + ", ".join(catalogue())
-            raise ImportProblem(f"there is no theory {name!r} beside this file or in the catalogue", hint)
+            raise ImportProblem(f"there is no theory {name!r} beside this file or in the catalogue", _meant(name))
         if _place(path) in chain:
             ring = " → ".join([*(p.stem for p in chain[chain.index(_place(path)) :]), name])
             raise ImportProblem(f"the import leads back to itself: {ring}", "move what both need into a third file")

@@ -49,18 +49,15 @@ _FIXES |= {
 }
 # What is written elsewhere and is no syntax here: how it looks, and what would be right.
 _SPELT = [
-    (re.compile(pattern), hint)
-    for pattern, hint in [
-        (r"=>", "write >="),
-        (r"=<", "write <="),
-        (r"<>", "write !="),
-        (r"&&", "conditions are joined by `and`"),
-        (r"\|\|", "conditions are joined by `or`"),
-        (r"!(?!=)", "a condition is denied by `not`"),
-        (r"\|", "an absolute value is abs(x)"),
-        (r"(?<![=<>!])=(?!=)", "a claim compares by ==: assert a == b"),
-        (r"\b\d[\d.]*(?=[^\W\d])|\w+ +\w", "a product is written 2*x; what a function is of, in parentheses: exp(x)"),
-    ]
+    (r"=>", "write >="),
+    (r"=<", "write <="),
+    (r"<>", "write !="),
+    (r"&&", "conditions are joined by `and`"),
+    (r"\|\|", "conditions are joined by `or`"),
+    (r"!(?!=)", "a condition is denied by `not`"),
+    (r"\|", "an absolute value is abs(x)"),
+    (r"(?<![=<>!])=(?!=)", "a claim compares by ==: assert a == b"),
+    (r"\b\d[\d.]*(?=[^\W\d])|\w+ +\w", "a product is written 2*x; what a function is of, in parentheses: exp(x)"),
 ]
 _OUR_KEYWORDS = frozenset({"for", "in", "if", "and", "or", "not", "assert", "def", "from", "import"})
 _SILENT_ESCAPES = re.compile(r"\\[abfnrtvxuUN0-7]")
@@ -251,7 +248,7 @@ def _keyword_near(text: str, column: int) -> re.Match[str] | None:
 def _spelt_near(text: str, column: int) -> str | None:
     """What would be right for what another notation has at the column, if it is known."""
     return next(
-        (hint for sign, hint in _SPELT if any(m.start() < column <= m.end() for m in sign.finditer(text))),
+        (hint for sign, hint in _SPELT if any(m.start() < column <= m.end() for m in re.finditer(sign, text))),
         None,
     )
 
