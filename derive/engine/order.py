@@ -16,10 +16,11 @@ from derive.engine.sample import Sampler
 from derive.engine.squares import square_root
 from derive.engine.strategies import Goal, Scope, above, addends_of
 from derive.kernel import domain, powers
+from derive.kernel.cases import ways
 from derive.kernel.check import MALFORMED, Ground, pure_index
 from derive.kernel.context import Lemma
 from derive.kernel.normal import Normal
-from derive.kernel.order import Board, ways
+from derive.kernel.order import Board
 from derive.kernel.poly import Exponent, Mono, Poly, add_to, key, mono_key, scaled
 from derive.kernel.proof import Cite, Line, Part, Proof, Rejected, Use
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, difference, sign, split
@@ -346,6 +347,7 @@ class Search:
             for k in self.known():
                 self.cleared(k)
                 self.loosened(k)
+                self.rounded(k)
                 self.squared(k)
             claimed.from_claim(self)
 
@@ -372,6 +374,15 @@ class Search:
             term = substitute(known.fact.term, mapping)
             term = neg(term) if known.fact.signs & NEG else term
             self.suggest(self.line(cmp(">=", term, NOUGHT), Scope(tuple(mapping.values())), (Part(term),)))
+
+    def rounded(self, known: Known) -> None:
+        """An integer above 0 is at least 1."""
+        fact = known.fact
+        if known.number < 0 and fact.signs in (POS, NEG) and powers.integral(self.nf, self.nf.poly(fact.term)):
+            mapping = {k: self.letter(k.value[1]) for k in known.letters}
+            gap = sub(substitute(neg(fact.term) if fact.signs == NEG else fact.term, mapping), ONE)
+            scope = Scope(tuple(mapping.values()), substitute(both(*fact.guards), mapping))
+            self.suggest(self.line(cmp(">=", gap, NOUGHT), scope, (Part(gap),)))
 
     def squared(self, known: Known) -> None:
         """-c <= u <= c, and c**2 >= u**2, where |u| <= c is known: normal forms know no absolute value in a square."""

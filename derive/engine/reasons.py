@@ -8,6 +8,7 @@ from functools import reduce
 from itertools import chain, repeat
 
 from derive.kernel import domain
+from derive.kernel.cases import ways
 from derive.kernel.domain import Need
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Condition
@@ -25,8 +26,9 @@ from derive.kernel.signs import (
     mul_signs,
     sign,
     sign_of,
+    split,
 )
-from derive.term import NONLOCAL, Term, cmp, fresh, index, make, replace_variable, substitute, subterms
+from derive.term import NONLOCAL, TRUE, Term, cmp, fresh, index, make, replace_variable, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 
@@ -61,7 +63,8 @@ def _words(need: Need, nf: Normal, known: Sequence[Need]) -> str:
         return "its case cannot occur"
     condition, op = need.condition, need.condition.op
     if op in ("or", "and"):
-        parts = [Need(c, need.letters, need.guards) for c in condition.args]
+        pairs = ways(condition) if op == "or" else ((c, TRUE) for c in condition.args)
+        parts = [Need(c, need.letters, (*need.guards, *split(others))) for c, others in pairs]
         return next(_words(part, nf, known) for part in parts if domain.met(nf, part, known))
     if op == "cmp":
         return sign_words(here, difference(condition))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from derive.kernel import powers, sums
@@ -12,7 +12,7 @@ from derive.kernel.poly import CASES, UNIT, Mono, Poly, add_to, constant, key, l
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import ANY, NEG, POS, RELATION, ZERO, difference, nonempty, numbers, sign, split
 from derive.kernel.wellformed import subscript_axis
-from derive.term import FALSE, TRUE, Term, both, cmp, delta, negation, over, substitute, subterms, where
+from derive.term import FALSE, TRUE, Term, add, both, cmp, delta, fn, mul, negation, over, substitute, subterms, where
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -355,12 +355,30 @@ def part_holds(nf: Normal, part: Term) -> bool:
     part = numbers(part)
     if part.op == "cmp":
         return part.value in RELATION and not nf.compare(part) & ~RELATION[part.value]
-    for c in part.args if part.op == "or" else ():
-        here = nf.under(both(*(negation(d) for d in part.args if d is not c)))
-        if here is None or here.holds(c):
-            return True
+    if part.op == "or" and any((here := nf.under(others)) is None or here.holds(c) for c, others in ways(part)):
+        return True
     some = part.op == "any" and nonempty(nf, part.bound, both(*part.args))
     return some or constant(nf.condition(part)) == 1
+
+
+def ways(some: Term) -> Iterator[tuple[Term, Term]]:
+    """Conditions that say what an `or` or `any` does, each where another one holds; those of an `or` are all its parts.
+
+    Comparisons of one kind are one: a product is 0, squares add up to more than 0, the greatest difference is at least
+    0, or above it. Of other conditions those that hold are more than none.
+    """
+    tests, filter_ = (some.args, TRUE) if some.op == "or" else (some.args[:1], some.args[1])
+    for c in tests if some.op == "or" else ():
+        yield c, both(*(negation(d) for d in tests if d is not c))
+    kinds = {t.value.replace("<", ">") if t.op == "cmp" else "" for t in tests}
+    kind = min(kinds) if len(kinds) == 1 and (filter_ is TRUE or not kinds & {">", ">="}) else ""
+    if kind:
+        gaps = [-difference(t) if "<" in t.value else difference(t) ** (2 if kind == "!=" else 1) for t in tests]
+        op, joined = {"==": ("prod", mul), "!=": ("sum", add)}.get(kind, ("max", partial(fn, "max")))
+        whole = reduce(joined, gaps) if some.op == "or" else over(op, *gaps, *some.bound, where=filter_)
+        yield cmp(kind.replace("!=", ">"), whole, 0), TRUE
+    elif some.op == "any":
+        yield cmp(">", over("sum", 1, *some.bound, where=both(filter_, *tests)), 0), TRUE
 
 
 def compare(nf: Normal, condition: Term) -> int:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from derive.kernel import domain, moments, order, symmetry
+from derive.kernel.cases import ways
 from derive.kernel.context import Context, Lemma
 from derive.kernel.derivative import depends
 from derive.kernel.domain import Need
@@ -111,14 +112,17 @@ class Ground:
         source = f"hypothesis {number + 1}"
         if pure_index(part, self.context) and not guards:
             self.guards.append(part)
-            if part.op == "cmp" and part.value != "!=":
-                self.facts.append(Fact(difference(part), RELATION[part.value], frozenset(), (), "the case at hand"))
+            known = part if part.op == "cmp" and part.value != "!=" else TRUE
+            if known is TRUE and {*part.args} <= self.claim.letters | self.context.letters:  # two different indices
+                known = cmp(">", size(part.args[0].value[1]), 1)
+            if known is not TRUE:
+                self.facts.append(Fact(difference(known), RELATION[known.value], frozenset(), (), "the case at hand"))
         elif number >= len(self.context.hypotheses):
             pass  # a filter of the claim itself speaks of its own letter; only what it says of indices is used
         elif part.op in ("holds", "not"):  # a bit is 1, or 0
             self.take(numbers(part), guards, number)
         elif part.op in ("or", "any"):  # each part holds where the others do not
-            for c, others in order.ways(part):
+            for c, others in ways(part):
                 for piece in split(c):
                     self.take(piece, [*guards, *split(others)], number)
         elif part.op == "cmp" and part.args[1].op != "list" and part.args[0].op != "list":

@@ -13,6 +13,7 @@ from functools import reduce
 
 from derive.kernel import moments
 from derive.kernel.boundaries import changes_sign, lasting
+from derive.kernel.cases import ways
 from derive.kernel.derivative import depends
 from derive.kernel.integrable import MEANS, integrable
 from derive.kernel.normal import Normal
@@ -389,12 +390,14 @@ def _discrete(nf: Normal, term: Term) -> bool:
 def facts_from(nf: Normal, needed: Iterable[Need], source: str) -> Iterator[Fact]:
     """The facts that hold where a term with these needs is defined, but for what the sign of a normal form tells."""
     for need in needed:
-        here = nf.extended(need.guards)
-        if here is not None and need.implied and need.condition.op == "cmp":
-            gap, told = difference(need.condition), RELATION[need.condition.value]
-            factors = gap.args if gap.op == "mul" else (gap,)  # products are not multiplied out
-            if reduce(mul_signs, (sign(here, here.canonical(f)) for f in factors)) & ~told:
-                yield Fact(gap, told, frozenset(need.letters), need.guards, source)
+        for part, others in ways(need.condition) if need.condition.op == "or" else ((need.condition, TRUE),):
+            guards = (*need.guards, *split(others))
+            here = nf.extended(guards)
+            if here is not None and need.implied and part.op == "cmp":
+                gap, told = difference(part), RELATION[part.value]
+                factors = gap.args if gap.op == "mul" else (gap,)  # products are not multiplied out
+                if reduce(mul_signs, (sign(here, here.canonical(f)) for f in factors)) & ~told:
+                    yield Fact(gap, told, frozenset(need.letters), guards, source)
 
 
 def met(nf: Normal, need: Need, known: Iterable[Need]) -> bool:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from derive.kernel import domain, moments
+from derive.kernel.cases import ways
 from derive.kernel.normal import Normal
 from derive.kernel.poly import Poly, add_to
 from derive.kernel.proof import Cite, Line, Part, Proof, Rejected
 from derive.kernel.rules import instantiate, meta
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, add_signs, difference, mul_signs, nonempty, sign, split
 from derive.kernel.wellformed import subscript_axis, well_formed
-from derive.term import PI, TRUE, Number, Term, add, both, cmp, fn, make, mul, negation, num, over, substitute, subterms
+from derive.term import PI, TRUE, Number, Term, cmp, fn, make, mul, negation, num, over, substitute, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.check import Ground
@@ -206,26 +206,6 @@ class Board:
         wanted, gap = RELATION[claim.value], difference(claim)
         ready = [k for k in self.lines if not k.letters and not k.signs & ~wanted and all(map(nf.holds, k.guards))]
         return any(nf.equal(k.term, gap) for k in reversed(ready))
-
-
-def ways(some: Term) -> Iterator[tuple[Term, Term]]:
-    """Conditions that say what an `or` or `any` does, each where another one holds; those of an `or` are all its parts.
-
-    Comparisons of one kind are one: a product is 0, squares add up to more than 0, the greatest difference is at least
-    0, or above it. Of other conditions those that hold are more than none.
-    """
-    tests, filter_ = (some.args, TRUE) if some.op == "or" else (some.args[:1], some.args[1])
-    for c in tests if some.op == "or" else ():
-        yield c, both(*(negation(d) for d in tests if d is not c))
-    kinds = {t.value.replace("<", ">") if t.op == "cmp" else "" for t in tests}
-    kind = min(kinds) if len(kinds) == 1 and (filter_ is TRUE or not kinds & {">", ">="}) else ""
-    if kind:
-        gaps = [-difference(t) if "<" in t.value else difference(t) ** (2 if kind == "!=" else 1) for t in tests]
-        op, joined = {"==": ("prod", mul), "!=": ("sum", add)}.get(kind, ("max", partial(fn, "max")))
-        whole = reduce(joined, gaps) if some.op == "or" else over(op, *gaps, *some.bound, where=filter_)
-        yield cmp(kind.replace("!=", ">"), whole, 0), TRUE
-    elif some.op == "any":
-        yield cmp(">", over("sum", 1, *some.bound, where=both(filter_, *tests)), 0), TRUE
 
 
 def attained(claim: Term) -> Iterator[tuple[Term, Term]]:
