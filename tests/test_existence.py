@@ -121,7 +121,7 @@ def test_a_right_side_that_does_not_exist_refutes_a_claim(text):
     assert found is not None
     assert found["left"] == ["0", "0"]
     assert found["right"] is None
-    assert found["undefined"].startswith("right: a ")
+    assert found["undefined"].startswith("the right side (a ")
 
 
 @pytest.mark.parametrize("text", EXISTING)

@@ -167,7 +167,7 @@ TOGETHER = [
     "beyond these sizes: where x is 0",
     "normal(0, 1)",
     "uniform(-1, 1)",
-    "right: log of a number that is not above 0",
+    "the right side (log of a number that is not above 0)",
 ]
 
 

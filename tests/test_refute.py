@@ -345,7 +345,7 @@ def check_replay(condition, context):
     assert left.low <= high + loss
     if found["right"] is None:
         assert isinstance(right, Undefined)
-        assert found["undefined"] == f"right: {right.reason}"
+        assert found["undefined"] == f"the right side ({right.reason})"
     else:
         assert left.high < right.low or right.high < left.low or (left.exact and left == right)
         assert cross_check(condition.args[0], context, sizes, found["values"], letters) in (True, False)
@@ -433,7 +433,7 @@ def test_an_undefined_right_side_is_named():
     found = counterexample("1 == sum(exp(z[k]) for k in n if k != i)/sum(exp(z[k]) for k in n if k != i)")
     assert found["sizes"] == {"n": 1}
     assert found["right"] is None
-    assert found["undefined"] == "right: division by zero"
+    assert found["undefined"] == "the right side (division by zero)"
 
 
 def test_an_undefined_left_side_is_no_counterexample():

@@ -109,7 +109,7 @@ def _comparison(condition: Term, here: Evaluation, letters: Letters, bits: int) 
         right = standard(here.value(condition.args[1], letters))
     except NotDefined as problem:
         enclosed(left)
-        return Contradiction(letters, left, None, f"right: {problem}")
+        return Contradiction(letters, left, None, f"the right side ({problem})")
     difference = left - right
     side = sign(difference)
     if side is not None:

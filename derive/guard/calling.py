@@ -83,7 +83,7 @@ def prepare_call(function: Function, target: Target, names: Iterable[str] | str 
         return Call(function, tuple(known), False, *how)
     raise BadCall(
         f"the function takes {', '.join(required) or 'nothing'}, but {target.name} has {_listed(target)}; "
-        "say which with arguments="
+        "say which: arguments='…', or --arguments on the command line"
     )
 
 
