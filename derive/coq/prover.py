@@ -16,6 +16,7 @@ from derive.coq.sums import index_bound
 from derive.kernel.check import pure_index
 from derive.kernel.context import Context, Lemma
 from derive.kernel.proof import Use
+from derive.kernel.signs import split
 from derive.term import TRUE, Term, add, make, mul, neg, num, over, replace_variable, substitute, subterms
 from derive.term import rebuild as rebuilt
 
@@ -228,6 +229,8 @@ class Prover:
                 words += [self.printer.place(mapping.get(k, k)), "ltac:(places)"]
             words += [] if h.args[1] is TRUE else ["ltac:(places)"]
             h = h.args[0]
+        if any(part.op != "cmp" for part in split(h)):
+            raise NotExported("what `or`, `any` or a bit says is used as a comparison")
         return f"({' '.join(words)})" if len(words) > 1 else name
 
     def lemma(self, number: int, mapping: Mapping[Term, Term]) -> tuple[str, Term]:

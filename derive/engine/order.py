@@ -23,7 +23,7 @@ from derive.kernel.normal import Normal
 from derive.kernel.order import Board
 from derive.kernel.poly import Exponent, Mono, Poly, add_to, key, mono_key, scaled
 from derive.kernel.proof import Cite, Line, Part, Proof, Rejected, Use
-from derive.kernel.signs import NEG, POS, RELATION, ZERO, difference, sign, split
+from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, sign, split
 from derive.term import (
     CONDITIONS,
     MINUS_ONE,
@@ -147,7 +147,7 @@ class Search:
 
     def known(self) -> list[Known]:
         """What can be cited and says a sign."""
-        facts = [Known(-1 - p, f) for p, f in enumerate(self.nf.raw_facts)]
+        facts = [Known(-1 - p, f) for p, f in enumerate(self.nf.raw_facts) if not self.composed(f)]
         lines = [Known(p, self.board.lines[p]) for p in self.useful]
         return [k for k in facts + lines if k.fact.signs not in (NEG | POS, NEG | POS | ZERO)]
 
@@ -342,6 +342,9 @@ class Search:
         """Lines that every goal may use: earlier claims, and what the claim's own functions are known for."""
         if not self.started:
             self.started = True
+            for p, fact in enumerate(self.nf.raw_facts):
+                if self.composed(fact):
+                    self.restated(Known(-1 - p, fact))
             for number in self.lemmas:
                 self.cited_lemma(number, self.ground.context.lemmas[number])
             for k in self.known():
@@ -350,6 +353,22 @@ class Search:
                 self.rounded(k)
                 self.squared(k)
             claimed.from_claim(self)
+
+    def composed(self, fact: Fact) -> bool:
+        """Whether the fact is what an `or`, an `any` or a bit says, which a reader has to be told."""
+        name, _, number = fact.source.partition(" ")
+        hypothesis = self.ground.context.hypotheses[int(number) - 1] if name == "hypothesis" else TRUE
+        while hypothesis.op == "all":
+            hypothesis = hypothesis.args[0]
+        return any(part.op not in ("cmp", "true") for part in split(hypothesis))
+
+    def restated(self, known: Known) -> None:
+        """What is known, as a line of its own."""
+        mapping = {k: self.letter(k.value[1]) for k in known.letters}
+        relation = next(name for name, signs in RELATION.items() if signs == known.fact.signs)
+        letters, guard = tuple(mapping.values()), substitute(both(*known.fact.guards), mapping)
+        part, condition = Part(ONE, (Cite(known.number, tuple(mapping.items())),)), substitute(known.fact.term, mapping)
+        self.suggest(Line(cmp(relation, condition, NOUGHT), "combination", (), (part,), (), letters, guard))
 
     def cleared(self, known: Known) -> None:
         """What is known, without its positive denominators."""

@@ -373,7 +373,8 @@ def ways(some: Term) -> Iterator[tuple[Term, Term]]:
     kinds = {t.value.replace("<", ">") if t.op == "cmp" else "" for t in tests}
     kind = min(kinds) if len(kinds) == 1 and (filter_ is TRUE or not kinds & {">", ">="}) else ""
     if kind:
-        gaps = [-difference(t) if "<" in t.value else difference(t) ** (2 if kind == "!=" else 1) for t in tests]
+        gaps = [-difference(t) if "<" in t.value else difference(t) for t in tests]
+        gaps = [gap**2 for gap in gaps] if kind == "!=" else gaps
         op, joined = {"==": ("prod", mul), "!=": ("sum", add)}.get(kind, ("max", partial(fn, "max")))
         whole = reduce(joined, gaps) if some.op == "or" else over(op, *gaps, *some.bound, where=filter_)
         yield cmp(kind.replace("!=", ">"), whole, 0), TRUE
