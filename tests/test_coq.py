@@ -116,6 +116,15 @@ def test_what_coq_does_not_know_is_named_with_the_reason(certificate: dict[str, 
     assert "(* not exported: gamma, claim 1: Coq's libraries have no lgamma *)" in exported.text()
 
 
+@pytest.mark.parametrize("hypothesis", ["x <= -1 or x >= 1", "b or x > 2"])
+def test_what_one_of_several_says_is_not_exported(hypothesis: str) -> None:
+    text = f"x: real\nb: bit\n\ndef claim():\n    assume({hypothesis})\n    assume(b == 0)\n"
+    text += "    assert x**2 >= 1\n"
+    (claim,) = export(certificate_for(text)).claims
+
+    assert claim.reason == "what `or`, `any` or a bit says is used as a comparison"
+
+
 def test_nothing_is_assumed_or_admitted(certificate: dict[str, Any]) -> None:
     assert FORBIDDEN.search(strip_comments(export(certificate).text())) is None
     assert FORBIDDEN.search("Lemma x : False. Admitted.")
