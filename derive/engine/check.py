@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from derive.engine.certify import terms_of
+from derive.engine.closed import restated
 from derive.engine.prove import Attempt, prove
 from derive.engine.reasons import explained
 from derive.engine.verdict import ClaimResult, TheoremResult, TheoryResult
@@ -262,6 +263,11 @@ def _without_proof(claim: Claim, context: Context, attempt: Attempt, deadline: f
 
     seconds = max(1.0, min(REFUTE_SECONDS, deadline - time.monotonic()))
     counterexample = refute(claim.condition, context, seconds)
+    for other in () if counterexample is not None else _restated(claim, context, deadline):
+        found = refute(other, context, max(1.0, min(REFUTE_SECONDS, deadline - time.monotonic())))
+        if found is not None and (found.get("undefined") is None or other.args[1] is claim.condition.args[1]):
+            counterexample = found  # else a form is undefined where its side may not be
+            break
     if counterexample is not None:
         return ClaimResult(claim, "refuted", explain(attempt), counterexample=counterexample)
     from derive.evidence.exact import holds_at_small_sizes
@@ -271,6 +277,17 @@ def _without_proof(claim: Claim, context: Context, attempt: Attempt, deadline: f
     if not agrees:  # what is missing matters less than that there is nothing to speak of
         reason = _doubt(claim, context, Account(), deadline, proved=False) or reason
     return ClaimResult(claim, "checked" if agrees else "undecided", reason)
+
+
+def _restated(claim: Claim, context: Context, deadline: float) -> list[Term]:
+    def tick() -> None:
+        if time.monotonic() > deadline:
+            raise OutOfTime
+
+    try:
+        return restated(claim.condition, context, tick)
+    except OutOfTime:
+        return []
 
 
 def explain(attempt: Attempt) -> str:

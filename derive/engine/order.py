@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import product as product_of
 
 from derive.engine import absolute, bounds, claimed, lettering, strategies
 from derive.engine.fold import written
@@ -37,6 +38,7 @@ from derive.term import (
     index,
     mul,
     neg,
+    negation,
     num,
     power,
     sub,
@@ -197,7 +199,28 @@ class Search:
                 same = not scale and claim == self.lines[found].condition and found == len(self.lines) - 1
                 number = found if same else self.add(line)
                 return None if number is None else [number]
+        found_in = (self.by_alternatives(claim, parts) for parts in alternatives(self.ground))
+        return next((lines for lines in found_in if lines is not None), None)
+
+    def by_alternatives(self, claim: Term, parts: tuple[Term, ...]) -> list[int] | None:
+        """Lines that end in the claim from those for each of several conditions, one of which holds."""
+        for goal, strict, scale in sides(claim):
+            found = self.in_each(goal, strict, parts, TRUE)
+            if found is not None:
+                number = self.add(Line(claim, "combination", scale, (Part(ONE, (Cite(found),)),)))
+                return None if number is None else [number]
         return None
+
+    def in_each(self, goal: Term, strict: bool, parts: tuple[Term, ...], where: Term) -> int | None:
+        """A line for the goal from lines where the first part holds, and where it does not, so that another does."""
+        if len(parts) == 1 or self.here(Scope((), where)) is None:
+            return self.prove(goal, strict, Scope((), where))
+        cells = both(where, parts[0]), both(where, negation(parts[0]))
+        found = [self.prove(goal, strict, Scope((), cells[0])), self.in_each(goal, strict, parts[1:], cells[1])]
+        if any(n is None and self.here(Scope((), c)) is not None for n, c in zip(found, cells, strict=True)):
+            return None
+        cites = tuple(None if n is None else Cite(n) for n in found)
+        return self.add(Line(above(goal, strict), "case_distinction", (parts[0],), (), cites, (), where))
 
     def obligations(self) -> list[int]:
         """Lines for what the right side needs, where signs alone do not give it."""
@@ -435,6 +458,19 @@ class Search:
         where = both(*(part for g in guards for part in split(substitute(g, mapping))))
         line = substitute(condition, mapping)
         self.leans |= self.suggest(Line(line, "lemma", (), (), (), tuple(mapping.values()), where, (use,)))
+
+
+def alternatives(ground: Ground) -> Iterator[tuple[Term, ...]]:
+    """The parts of hypotheses that one of several conditions holds, at the letters of the claim."""
+    for hypothesis in ground.context.hypotheses:
+        body = hypothesis
+        while body.op == "all" and body.args[1] is TRUE:
+            body = body.args[0]
+        for part in split(body):
+            loose = sorted(part.letters - ground.context.letters, key=key) if part.op == "or" else []
+            own = [sorted((k for k in ground.claim.letters if k.value[1] == p.value[1]), key=key) for p in loose]
+            for places in product_of(*own) if part.op == "or" else ():
+                yield tuple(substitute(c, dict(zip(loose, places, strict=True))) for c in part.args)
 
 
 def sides(condition: Term) -> Iterator[tuple[Term, bool, tuple[Term, ...]]]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from derive.engine import telescope
 from derive.engine.derivation import Derivation, TooLong, backwards
 from derive.engine.fold import names, written
-from derive.engine.hypotheses import Equation, Prepared, close_gap, moves, prepared, removed, weight
+from derive.engine.hypotheses import Equation, Prepared, close_gap, match_letters, moves, prepared, removed, weight
 from derive.engine.steps import work
 from derive.kernel.check import Ground
 from derive.kernel.normal import Normal
@@ -18,7 +19,7 @@ from derive.kernel.poly import Poly, add_to, mono_key
 from derive.kernel.proof import Proof, Rejected, Step, Use
 from derive.kernel.signs import NONLOCAL
 from derive.language.places import Path
-from derive.term import ONE, Term
+from derive.term import ONE, Term, substitute
 
 MOST = 24  # lines on each side
 MOST_USES = 8  # equations put in at one place
@@ -34,7 +35,8 @@ def rewritten(ground: Ground, claim: Term, equations: list[Equation]) -> Proof |
         if not any(s.uses for s in (*left.steps, *right.steps)):
             return None
         gap = add_to(dict(ground.full.poly(left.now)), ground.full.poly(right.now), -1)
-        uses = () if ground.full.is_zero(gap) else close_gap(ground.full, gap, equations)
+        uses = () if ground.full.is_zero(gap) else telescope.close_gap(ground, gap)
+        uses = uses if uses is not None else close_gap(ground.full, gap, equations)
     except (TooLong, Rejected, RecursionError, IndexError):
         return None
     if uses is None:
@@ -51,6 +53,7 @@ def reduced_side(ground: Ground, side: Term, table: Sequence[Prepared]) -> Deriv
     opened = ground.full.opened(d.now)
     if opened is not d.now:
         d.step("algebra", (), d.apart(opened, ONE))
+    put_everywhere(d, table)
     done: set[Path] = set()
     while (path := next((p for p in arguments(d.now) if p not in done), None)) is not None:
         done.add(path)
@@ -59,6 +62,29 @@ def reduced_side(ground: Ground, side: Term, table: Sequence[Prepared]) -> Deriv
             new, uses = found
             d.step("algebra", path, d.apart(new), uses=uses)
     return d
+
+
+def put_everywhere(d: Derivation, table: Sequence[Prepared]) -> None:
+    """Entries that an equation gives outright, `g[k] == c` for all k, replaced by what they are."""
+    while (found := next(known_entries(d.now, table), None)) is not None:
+        path, new, use = found
+        d.step("hypothesis", path, d.apart(new), uses=(use,))
+
+
+def known_entries(term: Term, table: Sequence[Prepared], path: Path = ()) -> Iterator[tuple[Path, Term, Use]]:
+    """Places of entries that are known, where the point is, with their values."""
+    if term.op in NONLOCAL:
+        return
+    for e, marked, _ in table:
+        left, right = e.left, e.right
+        if e.kind != "hypothesis" or left.op != "var" or left.value in right.names or right.letters - left.letters:
+            continue
+        found = match_letters(substitute(left, marked), term, {})
+        if found is not None and set(left.args) == e.letters and len(left.args) == len(e.letters):
+            letters = tuple((k, found[m]) for k, m in marked.items())
+            yield path, substitute(right, dict(letters)), Use(e.kind, e.number, letters)
+    for p, a in enumerate(term.args):
+        yield from known_entries(a, table, (*path, p))
 
 
 def arguments(term: Term, path: Path = ()) -> Iterator[Path]:
