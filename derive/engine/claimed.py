@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,30 @@ from derive.engine.curves import touching
 from derive.kernel import moments
 from derive.kernel.normal import Normal
 from derive.kernel.order import STEEPEST
-from derive.kernel.poly import key
+from derive.kernel.poly import Poly, add_to, constant, key, scaled
 from derive.kernel.proof import Cite, Line, Part, Rejected
-from derive.kernel.signs import NEG, sign
+from derive.kernel.signs import NEG, difference, sign
 from derive.language.places import transform
-from derive.term import ONE, TRUE, TWO, Term, add, both, cmp, fn, make, mul, num, over, power, sub, substitute, subterms
+from derive.term import (
+    ONE,
+    TRUE,
+    TWO,
+    Term,
+    add,
+    both,
+    cmp,
+    div,
+    fn,
+    make,
+    mul,
+    num,
+    over,
+    power,
+    size,
+    sub,
+    substitute,
+    subterms,
+)
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
@@ -45,15 +65,20 @@ def from_claim(search: Search) -> None:
             search.suggest(line)
     sums = [t for t in parts if t.op == "sum" and any(a.op == "sum" for a in subterms(t.args[0]))]
     with suppress(Rejected):
-        for line in (*_sums_together(search, nf, sums), *_mixtures(search, nf, parts)):
+        for line in (*_sums_together(search, nf, sums), *_mixtures(search, nf, parts), *_of_powers(search, nf, parts)):
             search.suggest(line)
     for t in parts:
         try:
+            for line in _squared_form(search, t) if t.op == "sum" and len(t.bound) == 2 else ():
+                search.suggest(line)
             if t.op == "sum" and not sign(nf, t.args[0]) & NEG and t.args[1] is TRUE:
                 for line in (*entries(search, nf, t), *_spread(search, nf, t)):
                     search.suggest(line)
             elif t.op == "max" and t.args[0].op == "fn" and t.args[0].value == "abs" and t.args[1] is TRUE:
                 for line in _squares(search, t):
+                    search.suggest(line)
+            elif t.op in ("max", "min") and t.args[1] is TRUE and _sums_known(search):
+                for line in _above_mean(search, t):
                     search.suggest(line)
             elif t.op == "E" and moments.random_names(nf, t.args[0]):
                 for line in _variances(search, t):
@@ -67,6 +92,9 @@ def from_claim(search: Search) -> None:
                 if t.value in ("sin", "cos"):  # in normal form the angle is taken apart
                     for line in bounded(t.value, substitute(t.args[0], mapping), letters):
                         search.suggest(line)
+            elif t.op == "pow" and t.args[1].op != "num":
+                for line in _growth(search, t):
+                    search.suggest(line)
             elif t.op == "mul":
                 for line in (*_means(search, nf, t), *_products_of_sums(search, nf, [_under_root(a) for a in t.args])):
                     search.suggest(line)
@@ -83,6 +111,39 @@ def _variances(search: Search, t: Term) -> Iterator[Line]:
     for g in (f, *root):
         spread = make("Var", (g,))
         yield Line(cmp(">=", spread, NOUGHT), "combination", (), (Part(spread),), (), letters)
+
+
+def _sums_known(search: Search) -> bool:
+    """Whether a hypothesis is an equation about a sum."""
+    return any(t.op == "sum" for sides in search.ground.equations.values() for side in sides for t in subterms(side))
+
+
+def _above_mean(search: Search, t: Term) -> Iterator[Line]:
+    """The largest entry is at least the mean of all, the least at most."""
+    mapping, letters = general(search, t)
+    whole, places = substitute(t, mapping), {k: search.letter(k.value[1]) for k in t.bound}
+    entry, count = substitute(whole.args[0], places), mul(*(size(k.value[1]) for k in t.bound))
+    number = search.add(extremum(whole, entry, letters, tuple(places.values())))
+    if number is not None:
+        mean = div(over("sum", entry, *places.values()), count)
+        cite = Cite(number, at((*letters, *places.values())))
+        part = Part(div(ONE, count), (cite,), tuple(places.values()))
+        yield combination(sub(whole, mean) if t.op == "max" else sub(mean, whole), (part,), letters)
+
+
+def _growth(search: Search, t: Term) -> Iterator[Line]:
+    """(1 + u)**p is at least 1 + p u and at most exp(p u): in normal form factors 1 + u are multiplied out."""
+    mapping, letters = general(search, t)
+    base, p = (substitute(a, mapping) for a in t.args)
+    u = search.nf.canonical(sub(base, ONE))
+    one = add(ONE, u)
+    yield row("bernoulli", False, power(one, p), add(ONE, mul(p, u)), (u, p), letters)
+    least = search.compare(one, False, letters)
+    number = search.add(row("exp_tangent", False, fn("exp", u), one, (u,), letters)) if least is not None else None
+    if number is not None and least is not None:
+        condition = cmp(">=", power(fn("exp", u), p), power(one, p))
+        cites = (Cite(number, at(letters)), Cite(least, at(letters)), None)
+        yield Line(condition, "power_increasing", (fn("exp", u), one, p), (), cites, letters)
 
 
 def _means(search: Search, nf: Normal, t: Term) -> Iterator[Line]:
@@ -161,6 +222,49 @@ def _mixtures(search: Search, nf: Normal, parts: list[Term]) -> Iterator[Line]:
                 yield Line(condition, "log_increasing", (upper, lower), (), cites, letters)
 
 
+def _of_powers(search: Search, nf: Normal, parts: list[Term]) -> Iterator[Line]:
+    """Hölder's inequality, for products of powers of sums and for sums under logarithms."""
+    for t in parts:
+        powers = [a for a in t.args if a.op == "pow" and a.args[0].op == "sum"] if t.op == "mul" else []
+        for a, b in combinations(powers, 2):
+            if nf.canonical(add(a.args[1], b.args[1])) is ONE:
+                _hoelder(search, a.args[0], b.args[0], a.args[1])
+    table: dict[Term, Poly] = {}
+    for mono, c in nf.poly(difference(search.ground.claim)).items() if search.ground.claim.op == "cmp" else ():
+        logs = [a for a, e in mono if e == 1 and a.op == "fn" and a.value == "log" and a.args[0].op == "sum"]
+        if len(logs) == 1:
+            add_to(table.setdefault(logs[0], {}), {mono - {(logs[0], 1)}: c})
+    for (first, p), (second, q) in list(combinations(table.items(), 2))[:MAX_PAIRS]:
+        whole = constant(add_to(dict(p), q))
+        share = nf.term(scaled(p, 1 / Fraction(whole))) if whole else ONE
+        found = _hoelder(search, first.args[0], second.args[0], share) if whole else None
+        if found is not None:
+            number, top, total = found
+            condition = cmp(">=", fn("log", top), fn("log", total))
+            yield Line(condition, "log_increasing", (top, total), (), (Cite(number), None))
+
+
+def _hoelder(search: Search, s: Term, t: Term, share: Term) -> tuple[int, Term, Term] | None:
+    """A line (sum f)**p * (sum g)**(1 - p) >= sum f**p g**(1 - p) with its sides, by the weighted means of f / sum f
+    and g / sum g, term by term."""
+    if not (s.args[1] is t.args[1] is TRUE and [k.value[1] for k in s.bound] == [k.value[1] for k in t.bound]):
+        return None
+    places, rest = tuple(search.letter(k.value[1]) for k in s.bound), sub(ONE, share)
+    f, g = (substitute(x.args[0], dict(zip(x.bound, places, strict=True))) for x in (s, t))
+    u, v = div(f, s), div(g, t)
+    upper, lower = add(mul(share, u), mul(rest, v)), mul(power(u, share), power(v, rest))
+    number = search.add(row("weighted_means", False, upper, lower, (u, v, share), places))
+    if number is None:
+        return None
+    top, total = mul(power(s, share), power(t, rest)), over("sum", mul(power(f, share), power(g, rest)), *places)
+    part = Part(ONE, (Cite(number, at(places)),), places)
+    number = search.add(Line(cmp(">=", top, total), "combination", (div(ONE, top),), (part,)))
+    if number is None:
+        return None
+    search.useful.append(number)
+    return number, top, total
+
+
 def _sums_together(search: Search, nf: Normal, squares: list[Term]) -> Iterator[Line]:
     """Two sums of squares as written with the same weights: sum(w[k]*(u[k] + v[k])**2) and that of u[k] - v[k]."""
     found = [t for t in squares if len(t.bound) == 1 and t.args[1] is TRUE]
@@ -177,10 +281,35 @@ def _sums_together(search: Search, nf: Normal, squares: list[Term]) -> Iterator[
                 yield combination(over("sum", part.multiplier, k), (part,), letters)
 
 
+def _squared_form(search: Search, t: Term) -> Iterator[Line]:
+    """sum(v[k]*v[l]*sum(f(i, k)*f(i, l))) is the sum of the squares of sum(v[k]*f(i, k) for k), as for a covariance."""
+    k, j = t.bound
+    for inner in (a for a in _factors(t.args[0]) if a.op == "sum" and len(a.bound) == 1 and a.args[1] is TRUE):
+        outer = [a for a in _factors(t.args[0]) if a is not inner]
+        own, other = ([a for a in (*outer, *_factors(inner.args[0])) if a.letters & {k, j} == {x}] for x in (k, j))
+        turned = sorted((search.nf.canonical(substitute(a, {j: k})) for a in other), key=key)
+        if own and turned == sorted((search.nf.canonical(a) for a in own), key=key) and t.args[1] is TRUE:
+            mapping, letters = general(search, t)
+            i, new = search.letter(inner.bound[0].value[1]), search.letter(k.value[1])
+            root = substitute(mul(ONE, *own), {**mapping, inner.bound[0]: i, k: new})
+            part = Part(power(over("sum", root, new), TWO), (), (i,))
+            yield combination(over("sum", part.multiplier, i), (part,), letters)
+
+
+def _factors(term: Term) -> list[Term]:
+    """The factors of a product or quotient as written, but for what it is divided by."""
+    if term.op in ("mul", "div"):
+        return [f for a in (term.args if term.op == "mul" else term.args[:1]) for f in _factors(a)]
+    return [term]
+
+
 def _weighed_square(total: Term, place: Term) -> tuple[Term, Term] | None:
     """The weight and the root of the addend w*u**2 of a sum, at a place."""
     body = substitute(total.args[0], {total.bound[0]: place})
-    factors = body.args if body.op == "mul" else (body,)
+    factors = list(body.args if body.op == "mul" else (body,))
+    twice = next((a for a in factors if factors.count(a) == 2), None)
+    if twice is not None:  # u*u is u**2
+        factors = [*(a for a in factors if a is not twice), power(twice, TWO)]
     roots = [a.args[0] for a in factors if a.op == "pow" and a.args[1] is TWO]
     rest = [a for a in factors if not (a.op == "pow" and a.args[1] is TWO)]
     return (mul(ONE, *rest) if rest else ONE, roots[0]) if len(roots) == 1 else None

@@ -22,7 +22,7 @@ from derive.kernel.poly import Poly, add_to, key, mono_key
 from derive.kernel.proof import Account, Line, Proof, Rejected, Step, Use
 from derive.kernel.rules import RULES
 from derive.kernel.signs import ZERO, sign
-from derive.term import Term
+from derive.term import Term, fn, subterms
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def equation(ground: Ground, claim: Term, lines: tuple[Line, ...]) -> Attempt:
         found = replayed(ground, replace(shown, lines=lines), Effort(ground.tick, MANY))
         if found is not None:
             return found
-    ways = (rooted, put_in, by_symmetry, by_places, by_insertion) if plain is None else ()
+    ways = (rooted, put_in, by_symmetry, by_places, by_insertion, by_logarithms) if plain is None else ()
     for way in ways:
         other = way(ground, claim)
         found = replayed(ground, replace(other, lines=lines), Effort(ground.tick, MANY)) if other is not None else None
@@ -98,6 +98,20 @@ def put_in(ground: Ground, claim: Term) -> Proof | None:
 def by_insertion(ground: Ground, claim: Term) -> Proof | None:
     """The equation with a product that is known to be 1 put in."""
     return inserted(ground, claim, equations(ground, True))
+
+
+def by_logarithms(ground: Ground, claim: Term) -> Proof | None:
+    """An equation of products of positive factors by their logarithms, which are sums that may telescope."""
+    left, right = ground.claim.args
+    if not any(t.op == "prod" for side in (left, right) for t in subterms(ground.full.opened(side))):
+        return None
+    before, after = fn("log", left), fn("log", right)
+    try:
+        uses = closing(ground, difference(ground, before, after))
+    except Rejected:
+        return None
+    middle = Step("algebra", fn("exp", before)), Step("algebra", fn("exp", after), (0,), uses=uses or ())
+    return Proof(claim, (*middle, Step("algebra", right))) if uses is not None else None
 
 
 def by_places(ground: Ground, claim: Term) -> Proof | None:

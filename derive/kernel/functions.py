@@ -162,6 +162,8 @@ def _log_atom(nf: Normal, a: Term) -> Poly:
     """The logarithm of an atom: that of a power, where its base may be negative, is kept."""
     if a.op == "fn" and a.value == "exp":
         return nf.poly(a.args[0])
+    if a.op == "pow" and sign(nf, a.args[0]) == POS:
+        return nf.mul(nf.poly(a.args[1]), log_of(nf, nf.poly(a.args[0])))
     if a.op == "prod" and sign(nf, a.args[0]) == POS:
         return nf.poly(over("sum", fn("log", a.args[0]), *a.bound, where=a.args[1]))
     return nf.atom(fn("log", a))

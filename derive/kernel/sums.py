@@ -292,8 +292,10 @@ def product_over(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Ter
         if k not in j.letters:
             return _apart(nf, k, j, body, filter_)
     content, rest = powers.content(nf, body)
-    if content:  # the factor that all terms have
-        return nf.mul(product_over(nf, letters, {content: 1}, filter_), product_over(nf, letters, rest, filter_))
+    scale = abs(leading(rest)) if rest else 1
+    if content or scale != 1:  # the factor that all terms have
+        rest = scaled(rest, Fraction(1) / scale)
+        return nf.mul(product_over(nf, letters, {content: scale}, filter_), product_over(nf, letters, rest, filter_))
     return _product_atom(nf, k, nf.term(body), filter_)
 
 
@@ -334,6 +336,8 @@ def _power_product(nf: Normal, k: Term, a: Term, e: Exponent, how_many: Poly, fi
             return nf.power(nf.poly(a), nf.mul(exponent, how_many))
     elif a.op == "fn" and a.value == "exp":
         return nf.power(nf.exp(nf.poly(over("sum", a.args[0], k, where=filter_))), exponent)
+    elif a.op == "pow" and k not in a.args[0].letters and sign(nf, a.args[0]) == POS:
+        return nf.power(nf.poly(a.args[0]), nf.mul(exponent, nf.poly(over("sum", a.args[1], k, where=filter_))))
     elif whole or not sign(nf, a) & NEG:  # sqrt(a) sqrt(b) is not sqrt(a b) below 0
         return nf.power(_product_atom(nf, k, a, filter_), exponent)
     return _product_atom(nf, k, nf.term({frozenset({(a, e)}): 1}), filter_)
