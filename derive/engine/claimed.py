@@ -32,7 +32,6 @@ from derive.term import (
     num,
     over,
     power,
-    size,
     sub,
     substitute,
     subterms,
@@ -77,9 +76,6 @@ def from_claim(search: Search) -> None:
             elif t.op == "max" and t.args[0].op == "fn" and t.args[0].value == "abs" and t.args[1] is TRUE:
                 for line in _squares(search, t):
                     search.suggest(line)
-            elif t.op in ("max", "min") and t.args[1] is TRUE and _sums_known(search):
-                for line in _above_mean(search, t):
-                    search.suggest(line)
             elif t.op == "E" and moments.random_names(nf, t.args[0]):
                 for line in _variances(search, t):
                     search.suggest(line)
@@ -111,24 +107,6 @@ def _variances(search: Search, t: Term) -> Iterator[Line]:
     for g in (f, *root):
         spread = make("Var", (g,))
         yield Line(cmp(">=", spread, NOUGHT), "combination", (), (Part(spread),), (), letters)
-
-
-def _sums_known(search: Search) -> bool:
-    """Whether a hypothesis is an equation about a sum."""
-    return any(t.op == "sum" for sides in search.ground.equations.values() for side in sides for t in subterms(side))
-
-
-def _above_mean(search: Search, t: Term) -> Iterator[Line]:
-    """The largest entry is at least the mean of all, the least at most."""
-    mapping, letters = general(search, t)
-    whole, places = substitute(t, mapping), {k: search.letter(k.value[1]) for k in t.bound}
-    entry, count = substitute(whole.args[0], places), mul(*(size(k.value[1]) for k in t.bound))
-    number = search.add(extremum(whole, entry, letters, tuple(places.values())))
-    if number is not None:
-        mean = div(over("sum", entry, *places.values()), count)
-        cite = Cite(number, at((*letters, *places.values())))
-        part = Part(div(ONE, count), (cite,), tuple(places.values()))
-        yield combination(sub(whole, mean) if t.op == "max" else sub(mean, whole), (part,), letters)
 
 
 def _growth(search: Search, t: Term) -> Iterator[Line]:

@@ -378,7 +378,9 @@ def ways(some: Term) -> Iterator[tuple[Term, Term]]:
         op, joined = {"==": ("prod", mul), "!=": ("sum", add)}.get(kind, ("max", partial(fn, "max")))
         whole = reduce(joined, gaps) if some.op == "or" else over(op, *gaps, *some.bound, where=filter_)
         yield cmp(kind.replace("!=", ">"), whole, 0), TRUE
-    elif some.op == "any":
+    if some.op == "any" and filter_ is TRUE and kind == "!=":
+        yield cmp(">", over("max", fn("abs", difference(tests[0])), *some.bound), 0), TRUE
+    if some.op == "any" and kind in ("", "=="):
         yield cmp(">", over("sum", 1, *some.bound, where=both(filter_, *tests)), 0), TRUE
 
 

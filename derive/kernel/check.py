@@ -123,7 +123,8 @@ class Ground:
             self.take(numbers(part), guards, number)
         elif part.op in ("or", "any"):  # each part holds where the others do not
             for c, others in ways(part):
-                for piece in split(c):
+                # The largest of few differences would be taken apart into cases, which the parts say already.
+                for piece in split(c) if part.op == "any" or others is not TRUE or c.args[0].op != "fn" else ():
                     self.take(piece, [*guards, *split(others)], number)
         elif part.op == "cmp" and part.args[1].op != "list" and part.args[0].op != "list":
             # Closed letters are not the claim's of the same name, of which a guard may speak.

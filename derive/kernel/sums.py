@@ -292,9 +292,9 @@ def product_over(nf: Normal, letters: tuple[Term, ...], body: Poly, filter_: Ter
         if k not in j.letters:
             return _apart(nf, k, j, body, filter_)
     content, rest = powers.content(nf, body)
-    scale = abs(leading(rest)) if rest else 1
+    scale = abs(Fraction(leading(rest))) if rest else Fraction(1)
     if content or scale != 1:  # the factor that all terms have
-        rest = scaled(rest, Fraction(1) / scale)
+        rest = scaled(rest, 1 / scale)
         return nf.mul(product_over(nf, letters, {content: scale}, filter_), product_over(nf, letters, rest, filter_))
     return _product_atom(nf, k, nf.term(body), filter_)
 
