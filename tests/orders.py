@@ -177,6 +177,11 @@ def _defined(term_: Term, here: Point) -> bool:
         return False
     if term_.op == "pow" and not truth(cmp(">", term_.args[0], num(0)), here) and term_.args[1].op != "num":
         return False
+    if term_.op == "pow" and term_.args[1].op == "num":
+        e = term_.args[1].value
+        relation = (">=" if e > 0 else ">") if e.denominator != 1 else "!=" if e < 0 else None
+        if relation is not None and not truth(cmp(relation, term_.args[0], num(0)), here):
+            return False
     return all(_defined(a, here) for a in term_.args)
 
 
