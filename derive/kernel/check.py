@@ -123,8 +123,8 @@ class Ground:
             self.take(numbers(part), guards, number)
         elif part.op in ("or", "any"):  # each part holds where the others do not
             for c, others in ways(part):
-                # The largest of few differences would be taken apart into cases, which the parts say already.
-                for piece in split(c) if part.op == "any" or others is not TRUE or c.args[0].op != "fn" else ():
+                # The largest of three would be taken apart into cases, which the parts say already.
+                for piece in split(c) if len(part.args) < 3 or others is not TRUE or c.args[0].op != "fn" else ():
                     self.take(piece, [*guards, *split(others)], number)
         elif part.op == "cmp" and part.args[1].op != "list" and part.args[0].op != "list":
             # Closed letters are not the claim's of the same name, of which a guard may speak.
