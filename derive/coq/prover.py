@@ -230,7 +230,7 @@ class Prover:
             words += [] if h.args[1] is TRUE else ["ltac:(places)"]
             h = h.args[0]
         if any(part.op != "cmp" for part in split(h)):
-            raise NotExported("what `or`, `any` or a bit says is used as a comparison")
+            raise NotExported("one of several conditions is used as a comparison")
         return f"({' '.join(words)})" if len(words) > 1 else name
 
     def lemma(self, number: int, mapping: Mapping[Term, Term]) -> tuple[str, Term]:
