@@ -119,7 +119,7 @@ class Ground:
                 self.facts.append(Fact(difference(known), RELATION[known.value], frozenset(), (), "the case at hand"))
         elif number >= len(self.context.hypotheses):
             pass  # a filter of the claim itself speaks of its own letter; only what it says of indices is used
-        elif part.op in ("holds", "not"):  # a bit is 1, or 0
+        elif numbers(part) is not part:
             self.take(numbers(part), guards, number)
         elif part.op in ("or", "any"):  # each part holds where the others do not
             for c, others in ways(part):

@@ -202,9 +202,8 @@ def split(condition: Term) -> list[Term]:
     """The conjuncts of a condition, `all` and `not` taken apart. Letters bound by `all` are left free in the parts."""
     if condition.op == "and":
         return [part for c in condition.args for part in split(c)]
-    if condition.op == "not" and condition.args[0].op != "not":
-        inner = negation(condition.args[0])
-        return split(inner) if inner.op != "not" else [condition]
+    if condition.op == "not" and (inner := negation(condition.args[0])) is not condition:
+        return split(inner)
     return [condition] if condition is not TRUE else []
 
 
