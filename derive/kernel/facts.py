@@ -130,7 +130,10 @@ def note(self: Normal, fact: Fact) -> None:
     if any((f.term, f.signs, f.letters, f.guards) == (fact.term, fact.signs, fact.letters, fact.guards) for f in same):
         return
     same.append(fact)
-    if not fact.letters and not fact.guards and fact.term.op in ("add", "var", "sum") and fact.signs != NEG | POS:
+    # Of the greatest of what has cases each entry would ask for those of all others.
+    cased = any(t.op == "argmax" and any(s.op == "where" for s in subterms(t)) for t in subterms(fact.term))
+    plain = not fact.letters and not fact.guards and fact.signs != NEG | POS and not cased
+    if plain and fact.term.op in ("add", "var", "sum"):
         self.orders.append((self.poly(fact.term), fact.signs))
     self.signs.clear()
 
@@ -228,7 +231,7 @@ def allowed(self: Normal, fact: Fact, mapping: dict[Term, Term]) -> bool:
 def opens_cases(self: Normal, term: Term) -> bool:
     """Whether the term has pieces of which more than one may be meant here."""
     for t in subterms(term):
-        if t.op == "where":
+        if t.op in ("where", "all", "any"):
             return True
         if t.op == "fn" and t.value in PIECEWISE:
             signs = sign(self, t.args[0] if len(t.args) == 1 else t.args[0] - t.args[1])
