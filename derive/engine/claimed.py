@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,9 @@ from derive.engine.curves import touching
 from derive.kernel import moments
 from derive.kernel.normal import Normal
 from derive.kernel.order import STEEPEST
-from derive.kernel.poly import Poly, add_to, constant, key, scaled
+from derive.kernel.poly import key
 from derive.kernel.proof import Cite, Line, Part, Rejected
-from derive.kernel.signs import NEG, difference, sign
+from derive.kernel.signs import NEG, sign
 from derive.language.places import transform
 from derive.term import (
     ONE,
@@ -25,7 +24,6 @@ from derive.term import (
     add,
     both,
     cmp,
-    div,
     fn,
     make,
     mul,
@@ -44,8 +42,8 @@ if TYPE_CHECKING:
 MAX_PAIRS = 3  # of sums of squares whose product is compared
 
 
-def from_claim(search: Search) -> None:
-    """Lines for the functions and sums of the claim as it is written, names and replacements worked out."""
+def as_written(search: Search) -> Term:
+    """The claim with names and replacements worked out, and nothing else."""
     nf = search.nf
 
     def worked_out(t: Term) -> Term | None:
@@ -54,9 +52,14 @@ def from_claim(search: Search) -> None:
         except Rejected:
             return None
 
-    claim = transform(search.ground.claim, worked_out)
+    return transform(search.ground.claim, worked_out)
+
+
+def from_claim(search: Search) -> None:
+    """Lines for the functions and sums of the claim as it is written, names and replacements worked out."""
+    nf = search.nf
     known = (t for h in search.ground.context.hypotheses for t in subterms(h) if t.op == "E")
-    parts = sorted({*subterms(claim), *known}, key=key)
+    parts = sorted({*subterms(as_written(search)), *known}, key=key)
     with suppress(Rejected):
         for line in _products_of_sums(
             search, nf, [_under_root(t.args[0]) for t in parts if t.op == "fn" and t.value == "sqrt"]
@@ -64,7 +67,7 @@ def from_claim(search: Search) -> None:
             search.suggest(line)
     sums = [t for t in parts if t.op == "sum" and any(a.op == "sum" for a in subterms(t.args[0]))]
     with suppress(Rejected):
-        for line in (*_sums_together(search, nf, sums), *_mixtures(search, nf, parts), *_of_powers(search, nf, parts)):
+        for line in (*_sums_together(search, nf, sums), *_mixtures(search, nf, parts)):
             search.suggest(line)
     for t in parts:
         try:
@@ -198,49 +201,6 @@ def _mixtures(search: Search, nf: Normal, parts: list[Term]) -> Iterator[Line]:
                 cites = (Cite(number, at(letters)), None)
                 condition = cmp(">=", fn("log", upper), fn("log", lower))
                 yield Line(condition, "log_increasing", (upper, lower), (), cites, letters)
-
-
-def _of_powers(search: Search, nf: Normal, parts: list[Term]) -> Iterator[Line]:
-    """Hölder's inequality, for products of powers of sums and for sums under logarithms."""
-    for t in parts:
-        powers = [a for a in t.args if a.op == "pow" and a.args[0].op == "sum"] if t.op == "mul" else []
-        for a, b in combinations(powers, 2):
-            if nf.canonical(add(a.args[1], b.args[1])) is ONE:
-                _hoelder(search, a.args[0], b.args[0], a.args[1])
-    table: dict[Term, Poly] = {}
-    for mono, c in nf.poly(difference(search.ground.claim)).items() if search.ground.claim.op == "cmp" else ():
-        logs = [a for a, e in mono if e == 1 and a.op == "fn" and a.value == "log" and a.args[0].op == "sum"]
-        if len(logs) == 1:
-            add_to(table.setdefault(logs[0], {}), {mono - {(logs[0], 1)}: c})
-    for (first, p), (second, q) in list(combinations(table.items(), 2))[:MAX_PAIRS]:
-        whole = constant(add_to(dict(p), q))
-        share = nf.term(scaled(p, 1 / Fraction(whole))) if whole else ONE
-        found = _hoelder(search, first.args[0], second.args[0], share) if whole else None
-        if found is not None:
-            number, top, total = found
-            condition = cmp(">=", fn("log", top), fn("log", total))
-            yield Line(condition, "log_increasing", (top, total), (), (Cite(number), None))
-
-
-def _hoelder(search: Search, s: Term, t: Term, share: Term) -> tuple[int, Term, Term] | None:
-    """A line (sum f)**p * (sum g)**(1 - p) >= sum f**p g**(1 - p) with its sides, by the weighted means of f / sum f
-    and g / sum g, term by term."""
-    if not (s.args[1] is t.args[1] is TRUE and [k.value[1] for k in s.bound] == [k.value[1] for k in t.bound]):
-        return None
-    places, rest = tuple(search.letter(k.value[1]) for k in s.bound), sub(ONE, share)
-    f, g = (substitute(x.args[0], dict(zip(x.bound, places, strict=True))) for x in (s, t))
-    u, v = div(f, s), div(g, t)
-    upper, lower = add(mul(share, u), mul(rest, v)), mul(power(u, share), power(v, rest))
-    number = search.add(row("weighted_means", False, upper, lower, (u, v, share), places))
-    if number is None:
-        return None
-    top, total = mul(power(s, share), power(t, rest)), over("sum", mul(power(f, share), power(g, rest)), *places)
-    part = Part(ONE, (Cite(number, at(places)),), places)
-    number = search.add(Line(cmp(">=", top, total), "combination", (div(ONE, top),), (part,)))
-    if number is None:
-        return None
-    search.useful.append(number)
-    return number, top, total
 
 
 def _sums_together(search: Search, nf: Normal, squares: list[Term]) -> Iterator[Line]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from derive.engine import bounds, means
 from derive.engine.given import distinct, guard_pieces, placed_pieces, plain_pieces, products, squares_of_the_claim
+from derive.engine.hoelder import of_powers
 from derive.engine.inverse import by_inverse
 from derive.engine.pairs import paired
 from derive.engine.pieces import (
@@ -481,6 +482,14 @@ def by_mean(search: Search, goal: Goal) -> list[Part] | None:
     return None
 
 
+def by_hoelder(search: Search, goal: Goal) -> list[Part] | None:
+    """One combination with Hölder's inequality, once all else has failed."""
+    before = len(search.useful)
+    for line in () if goal.depth else of_powers(search):
+        search.suggest(line)
+    return by_combination(search, goal) if len(search.useful) > before else None
+
+
 def by_place(search: Search, goal: Goal) -> list[Part] | None:
     """What follows from what is known at a place of an axis of which the claim has none: there is one."""
     here = search.here(goal.scope)
@@ -511,4 +520,5 @@ ALL: tuple[Strategy, ...] = (
     by_mean,
     by_inverse,
     by_place,
+    by_hoelder,
 )
