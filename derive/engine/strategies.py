@@ -483,7 +483,7 @@ def by_mean(search: Search, goal: Goal) -> list[Part] | None:
 
 
 def by_hoelder(search: Search, goal: Goal) -> list[Part] | None:
-    """One combination with Hölder's inequality, once all else has failed."""
+    """One combination with Hölder's inequality."""
     before = len(search.useful)
     for line in () if goal.depth else of_powers(search):
         search.suggest(line)
@@ -513,6 +513,7 @@ ALL: tuple[Strategy, ...] = (
     by_factor,
     by_addends,
     by_logarithms,
+    by_hoelder,
     by_exponents,
     by_roots,
     by_square,
@@ -520,5 +521,4 @@ ALL: tuple[Strategy, ...] = (
     by_mean,
     by_inverse,
     by_place,
-    by_hoelder,
 )
