@@ -424,7 +424,9 @@ class Search:
             mapping = {k: self.letter(k.value[1]) for k in known.letters}
             gap = sub(substitute(neg(fact.term) if fact.signs == NEG else fact.term, mapping), ONE)
             scope = Scope(tuple(mapping.values()), substitute(both(*fact.guards), mapping))
-            self.suggest(self.line(cmp(">=", gap, NOUGHT), scope, (Part(gap),)))
+            condition, values = cmp(">=", gap, NOUGHT), (add(gap, ONE), ONE, ONE)
+            if not self.suggest(self.line(condition, scope, (Part(gap),))):  # indices are put in order by cases only
+                self.suggest(Line(condition, "power_increasing", values, (), (), scope.letters, scope.where))
 
     def squared(self, known: Known) -> None:
         """-c <= u <= c, and c**2 >= u**2, where |u| <= c is known: normal forms know no absolute value in a square."""

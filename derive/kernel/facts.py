@@ -105,7 +105,7 @@ def told(self: Normal, fact: Fact, poly: Poly) -> Iterator[Fact]:
     about = frozenset().union(*(g.letters for g in fact.guards)) & fact.letters
     if about and about.isdisjoint(fact.term.letters) and nonempty(self, tuple(about), both(*fact.guards)):
         yield Fact(fact.term, fact.signs, fact.letters - about, (), fact.source)
-    fixed = not fact.letters
+    fixed = not fact.term.letters or any(t.op == "argmax" for t in subterms(fact.term))
     if fact.signs in (POS, NEG) and fixed and powers.integral(self, poly):
         less = fact.term - 1 if fact.signs == POS else fact.term + 1
         yield Fact(less, fact.signs | ZERO, fact.letters, fact.guards, fact.source)
