@@ -83,7 +83,7 @@ class Order:
         try:
             for number, line in enumerate(self.proof.lines):
                 yield self.line(number, line)
-                self.board.lines.append(self.board.line(line))
+                self.board.add(line)
             yield self.theorem(chain, last)
         except Rejected as why:
             raise NotExported(f"the kernel rejects the proof: {why.reason}") from None

@@ -161,11 +161,18 @@ def check_claim(claim: Claim, context: Context, timeout: float) -> ClaimResult:
     return replace(result, seconds=time.monotonic() - start)
 
 
-def _judge(claim: Claim, context: Context, deadline: float) -> ClaimResult:
+def _until(deadline: float) -> Callable[[], None]:
+    """What raises OutOfTime once the deadline is over."""
+
     def tick() -> None:
         if time.monotonic() > deadline:
             raise OutOfTime
 
+    return tick
+
+
+def _judge(claim: Claim, context: Context, deadline: float) -> ClaimResult:
+    tick = _until(deadline)
     if is_example(claim.condition, context):
         return _example(claim, context, deadline, tick)
     try:
@@ -280,12 +287,8 @@ def _without_proof(claim: Claim, context: Context, attempt: Attempt, deadline: f
 
 
 def _restated(claim: Claim, context: Context, deadline: float) -> list[Term]:
-    def tick() -> None:
-        if time.monotonic() > deadline:
-            raise OutOfTime
-
     try:
-        return restated(claim.condition, context, tick)
+        return restated(claim.condition, context, _until(deadline))
     except OutOfTime:
         return []
 

@@ -16,24 +16,7 @@ from derive.kernel.poly import key
 from derive.kernel.proof import Cite, Line, Part, Rejected
 from derive.kernel.signs import NEG, sign
 from derive.language.places import transform
-from derive.term import (
-    ONE,
-    TRUE,
-    TWO,
-    Term,
-    add,
-    both,
-    cmp,
-    fn,
-    make,
-    mul,
-    num,
-    over,
-    power,
-    sub,
-    substitute,
-    subterms,
-)
+from derive.term import ONE, TRUE, TWO, Term, add, both, cmp, fn, make, mul, num, over, power, sub, substitute, subterms
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:

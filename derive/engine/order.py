@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import product as product_of
+from functools import cached_property
+from itertools import product as cartesian
 
-from derive.engine import absolute, bounds, claimed, lettering, strategies
+from derive.engine import absolute, claimed, lettering, strategies
 from derive.engine.fold import written
 from derive.engine.pieces import Known, Piece
 from derive.engine.sample import Sampler
@@ -127,7 +128,7 @@ class Search:
         """The number of the line, once the kernel accepts it; None where it does not."""
         line = lettering.spoken(line)
         try:
-            self.board.lines.append(self.board.line(line))
+            self.board.add(line)
         except (Rejected, *MALFORMED):
             return None
         self.lines.append(line)
@@ -147,11 +148,17 @@ class Search:
             self.useful.append(number)
         return True
 
+    @cached_property
+    def facts(self) -> tuple[list[Known], list[Known]]:
+        """What the claim starts from: what can be cited as it stands, and what a reader has to be told first."""
+        facts = [Known(-1 - p, f) for p, f in enumerate(self.nf.raw_facts)]
+        composed = [k for k in facts if self.composed(k.fact)]
+        return [k for k in facts if k not in composed], composed
+
     def known(self) -> list[Known]:
         """What can be cited and says a sign."""
-        facts = [Known(-1 - p, f) for p, f in enumerate(self.nf.raw_facts) if not self.composed(f)]
         lines = [Known(p, self.board.lines[p]) for p in self.useful]
-        return [k for k in facts + lines if k.fact.signs not in (NEG | POS, NEG | POS | ZERO)]
+        return [k for k in self.facts[0] + lines if k.fact.signs not in (NEG | POS, NEG | POS | ZERO)]
 
     def here(self, scope: Scope) -> Normal | None:
         return self.nf.under(scope.where)
@@ -195,10 +202,8 @@ class Search:
         for goal, strict, scale in sides(claim):
             found = self.prove(goal, strict, Scope())
             if found is not None:
-                line = Line(claim, "combination", scale, (Part(ONE, (Cite(found),)),))
                 same = not scale and claim == self.lines[found].condition and found == len(self.lines) - 1
-                number = found if same else self.add(line)
-                return None if number is None else [number]
+                return [found] if same else self.ended(claim, scale, found, Scope())
         found_in = (self.by_alternatives(claim, parts) for parts in alternatives(self.ground))
         return next((lines for lines in found_in if lines is not None), None)
 
@@ -207,9 +212,14 @@ class Search:
         for goal, strict, scale in sides(claim):
             found = self.in_each(goal, strict, parts, TRUE)
             if found is not None:
-                number = self.add(Line(claim, "combination", scale, (Part(ONE, (Cite(found),)),)))
-                return None if number is None else [number]
+                return self.ended(claim, scale, found, Scope())
         return None
+
+    def ended(self, condition: Term, scale: tuple[Term, ...], number: int, scope: Scope) -> list[int] | None:
+        """The line of the condition, which the line of that number is turned into."""
+        part = Part(ONE, (self.cite(number, scope),))
+        line = self.add(Line(condition, "combination", scale, (part,), (), scope.letters, scope.where))
+        return None if line is None else [line]
 
     def in_each(self, goal: Term, strict: bool, parts: tuple[Term, ...], where: Term) -> int | None:
         """A line for the goal from lines where the first part holds, and where it does not, so that another does."""
@@ -254,9 +264,7 @@ class Search:
         for goal, strict, scale in sides(condition):
             number = self.prove(goal, strict, scope)
             if number is not None:
-                part = Part(ONE, (self.cite(number, scope),))
-                number = self.add(Line(condition, "combination", scale, (part,), (), scope.letters, scope.where))
-                return None if number is None else [number]
+                return self.ended(condition, scale, number, scope)
         return self.equal(condition, scope) if condition.value == "==" else None
 
     def equal(self, condition: Term, scope: Scope) -> list[int] | None:
@@ -365,9 +373,8 @@ class Search:
         """Lines that every goal may use: earlier claims, and what the claim's own functions are known for."""
         if not self.started:
             self.started = True
-            for p, fact in enumerate(self.nf.raw_facts):
-                if self.composed(fact):
-                    self.restated(Known(-1 - p, fact))
+            for k in self.facts[1]:
+                self.restated(k)
             for number in self.lemmas:
                 self.cited_lemma(number, self.ground.context.lemmas[number])
             for k in self.known():
@@ -385,19 +392,22 @@ class Search:
             hypothesis = hypothesis.args[0]
         return any(part.op not in ("cmp", "true") for part in split(hypothesis))
 
+    def opened(self, known: Known) -> tuple[dict[Term, Term], Scope]:
+        """New letters for those of what is known, and what it holds for."""
+        mapping = {k: self.letter(k.value[1]) for k in known.letters}
+        return mapping, Scope(tuple(mapping.values()), substitute(both(*known.fact.guards), mapping))
+
     def restated(self, known: Known) -> None:
         """What is known, as a line of its own."""
-        mapping = {k: self.letter(k.value[1]) for k in known.letters}
+        mapping, scope = self.opened(known)
         relation = next(name for name, signs in RELATION.items() if signs == known.fact.signs)
-        letters, guard = tuple(mapping.values()), substitute(both(*known.fact.guards), mapping)
-        part, condition = Part(ONE, (Cite(known.number, tuple(mapping.items())),)), substitute(known.fact.term, mapping)
-        self.suggest(Line(cmp(relation, condition, NOUGHT), "combination", (), (part,), (), letters, guard))
+        part, term = Part(ONE, (Cite(known.number, tuple(mapping.items())),)), substitute(known.fact.term, mapping)
+        self.suggest(self.line(cmp(relation, term, NOUGHT), scope, (part,)))
 
     def cleared(self, known: Known) -> None:
         """What is known, without its positive denominators."""
-        mapping = {k: self.letter(k.value[1]) for k in known.letters}
-        guards = [substitute(g, mapping) for g in known.fact.guards]
-        here = self.nf.under(both(*guards))
+        mapping, scope = self.opened(known)
+        here = self.here(scope)
         if here is not None:
             term = substitute(known.fact.term, mapping)
             scale, _, rest = bared(here, here.poly(term), True)
@@ -406,8 +416,7 @@ class Search:
                 part = Part(neg(scale) if flip else scale, (Cite(known.number, tuple(mapping.items())),))
                 left = here.term(scaled(rest, -1)) if flip else here.term(rest)
                 relation = {ZERO: "=="}.get(known.fact.signs, ">=" if known.fact.signs & ZERO else ">")
-                condition = cmp(relation, left, NOUGHT)
-                self.suggest(Line(condition, "combination", (), (part,), (), tuple(mapping.values()), both(*guards)))
+                self.suggest(self.line(cmp(relation, left, NOUGHT), scope, (part,)))
 
     def loosened(self, known: Known) -> None:
         """What is known where letters differ, as far as it holds where they do not: z[k] < z[t] for k != t gives <=."""
@@ -421,33 +430,31 @@ class Search:
         """An integer above 0 is at least 1."""
         fact = known.fact
         if known.number < 0 and fact.signs in (POS, NEG) and powers.integral(self.nf, self.nf.poly(fact.term)):
-            mapping = {k: self.letter(k.value[1]) for k in known.letters}
+            mapping, scope = self.opened(known)
             gap = sub(substitute(neg(fact.term) if fact.signs == NEG else fact.term, mapping), ONE)
-            scope = Scope(tuple(mapping.values()), substitute(both(*fact.guards), mapping))
             condition, values = cmp(">=", gap, NOUGHT), (add(gap, ONE), ONE, ONE)
             if not self.suggest(self.line(condition, scope, (Part(gap),))):  # indices are put in order by cases only
                 self.suggest(Line(condition, "power_increasing", values, (), (), scope.letters, scope.where))
 
     def squared(self, known: Known) -> None:
         """-c <= u <= c, and c**2 >= u**2, where |u| <= c is known: normal forms know no absolute value in a square."""
-        mapping = {k: self.letter(k.value[1]) for k in known.letters}
+        mapping, scope = self.opened(known)
         term = substitute(known.fact.term, mapping)
         addends = addends_of(self.nf, neg(term) if known.fact.signs & NEG else term)
         sizes = [a for a in addends if a.op == "neg" and a.args[0].op == "fn" and a.args[0].value == "abs"]
         if len(sizes) != 1 or not known.fact.signs & (NEG | POS):
             return
         top, size = add(*(a for a in addends if a is not sizes[0])), sizes[0].args[0]
-        letters, guard = tuple(mapping.values()), substitute(both(*known.fact.guards), mapping)
         for side in (size.args[0], neg(size.args[0])):
-            number = self.prove(sub(top, side), False, Scope(letters, guard), MAX_DEPTH - 2)
+            number = self.prove(sub(top, side), False, scope, MAX_DEPTH - 2)
             self.useful += [number] if number is not None and number not in self.useful else []
-        number = self.compare(sub(top, size), False, letters, guard)
+        number = self.compare(sub(top, size), False, scope.letters, scope.where)
         if number is not None:
             condition, cites = (
                 cmp(">=", power(top, TWO), power(size, TWO)),
-                (Cite(number, bounds.at(letters)), None, None),
+                (self.cite(number, scope), None, None),
             )
-            self.suggest(Line(condition, "power_increasing", (top, size, TWO), (), cites, letters, guard))
+            self.suggest(Line(condition, "power_increasing", (top, size, TWO), (), cites, scope.letters, scope.where))
 
     def cited_lemma(self, number: int, lemma: Lemma) -> None:
         condition = lemma.condition
@@ -468,10 +475,10 @@ def alternatives(ground: Ground) -> Iterator[tuple[Term, ...]]:
         body = hypothesis
         while body.op == "all" and body.args[1] is TRUE:
             body = body.args[0]
-        for part in split(body):
-            loose = sorted(part.letters - ground.context.letters, key=key) if part.op == "or" else []
+        for part in (p for p in split(body) if p.op == "or"):
+            loose = sorted(part.letters - ground.context.letters, key=key)
             own = [sorted((k for k in ground.claim.letters if k.value[1] == p.value[1]), key=key) for p in loose]
-            for places in product_of(*own) if part.op == "or" else ():
+            for places in cartesian(*own):
                 yield tuple(substitute(c, dict(zip(loose, places, strict=True))) for c in part.args)
 
 

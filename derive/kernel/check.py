@@ -112,15 +112,14 @@ class Ground:
         source = f"hypothesis {number + 1}"
         if pure_index(part, self.context) and not guards:
             self.guards.append(part)
-            known = part if part.op == "cmp" and part.value != "!=" else TRUE
-            if known is TRUE and {*part.args} <= self.claim.letters | self.context.letters:  # two different indices
-                known = cmp(">", size(part.args[0].value[1]), 1)
-            if known is not TRUE:
+            two = part.value == "!=" and {*part.args} <= self.claim.letters | self.context.letters  # different indices
+            known = cmp(">", size(part.args[0].value[1]), 1) if two else part
+            if known.op == "cmp" and known.value != "!=":
                 self.facts.append(Fact(difference(known), RELATION[known.value], frozenset(), (), "the case at hand"))
         elif number >= len(self.context.hypotheses):
             pass  # a filter of the claim itself speaks of its own letter; only what it says of indices is used
-        elif numbers(part) is not part:
-            self.take(numbers(part), guards, number)
+        elif (comparison := numbers(part)) is not part:
+            self.take(comparison, guards, number)
         elif part.op in ("or", "any"):  # each part holds where the others do not
             for c, others in ways(part):
                 # The largest of three would be taken apart into cases, which the parts say already.

@@ -389,11 +389,11 @@ def _discrete(nf: Normal, term: Term) -> bool:
 
 def facts_from(nf: Normal, needed: Iterable[Need], source: str) -> Iterator[Fact]:
     """The facts that hold where a term with these needs is defined, but for what the sign of a normal form tells."""
-    for need in needed:
+    for need in (n for n in needed if n.implied):
         for part, others in ways(need.condition) if need.condition.op == "or" else ((need.condition, TRUE),):
             guards = (*need.guards, *split(others))
             here = nf.extended(guards)
-            if here is not None and need.implied and part.op == "cmp":
+            if here is not None and part.op == "cmp":
                 gap, told = difference(part), RELATION[part.value]
                 factors = gap.args if gap.op == "mul" else (gap,)  # products are not multiplied out
                 if reduce(mul_signs, (sign(here, here.canonical(f)) for f in factors)) & ~told:

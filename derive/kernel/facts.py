@@ -130,10 +130,9 @@ def note(self: Normal, fact: Fact) -> None:
     if any((f.term, f.signs, f.letters, f.guards) == (fact.term, fact.signs, fact.letters, fact.guards) for f in same):
         return
     same.append(fact)
+    plain = not fact.letters and not fact.guards and fact.term.op in ("add", "var", "sum") and fact.signs != NEG | POS
     # Of the greatest of what has cases each entry would ask for those of all others.
-    cased = any(t.op == "argmax" and any(s.op == "where" for s in subterms(t)) for t in subterms(fact.term))
-    plain = not fact.letters and not fact.guards and fact.signs != NEG | POS and not cased
-    if plain and fact.term.op in ("add", "var", "sum"):
+    if plain and not any(t.op == "argmax" and any(s.op == "where" for s in subterms(t)) for t in subterms(fact.term)):
         self.orders.append((self.poly(fact.term), fact.signs))
     self.signs.clear()
 

@@ -166,6 +166,10 @@ class Board:
             signs |= ZERO
         return over("sum", mul(*factors), *part.over, where=part.where), signs
 
+    def add(self, line: Line) -> None:
+        """Take up what the line says, or raise Rejected."""
+        self.lines.append(self.line(line))
+
     def line(self, line: Line) -> Fact:
         """What the line says, checked."""
         ground, letters = self.ground, self.fixed | frozenset(line.letters)
@@ -351,7 +355,7 @@ def established(ground: Ground, proof: Proof) -> Board:
     board = Board(ground, ground.claim.letters | ground.context.letters)
     for number, line in enumerate(proof.lines, len(proof.steps) + 1):
         try:
-            board.lines.append(board.line(line))
+            board.add(line)
         except Rejected as why:
             raise Rejected(why.reason, number) from None
     return board
