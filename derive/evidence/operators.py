@@ -154,7 +154,13 @@ def _greatest(here: Evaluation, values: list[Number], alike: Alike, discrete: bo
         for place in places[1:]:
             top = _greater(top, place)
         return top
-    highest = [k for k, p in enumerate(places) if not any(sign(q - p) == 1 for q in places)]
+    some = places[0]
+    for place in places[1:]:
+        some = place if sign(place - some) == 1 else some
+    # What is below it need not be compared, nor what is equal to it: many may be.
+    left = [k for k, p in enumerate(places) if sign(some - p) != 1]
+    rivals = [places[k] for k in left if sign(some - places[k]) is None]
+    highest = [k for k in left if not any(sign(q - places[k]) == 1 for q in rivals)]
     first = [values[k] for k in highest]
     jump = any(jumps(v) for v in values)
     if len(first) == 1 and not jump:
