@@ -11,16 +11,22 @@ from orders import HEAD, attempt, counterexample, mutant, theory
 
 from derive.engine.check import check_theory
 from derive.engine.prove import prove
+from derive.engine.shorter import shorter
 from derive.engine.simplex import combine
 from derive.kernel.check import Ground, check
-from derive.kernel.proof import Proof, Rejected
+from derive.kernel.order import Board
+from derive.kernel.proof import Cite, Line, Part, Proof, Rejected
 from derive.language import loads
 from derive.language.printer import to_text
 from derive.term import (
     NEGATED,
+    ONE,
     cmp,
+    fn,
+    index,
     mul,
     num,
+    var,
 )
 
 # -- what the search finds, and beside it what is false --------------------------------------------------------------
@@ -227,6 +233,60 @@ def test_earlier_claims_serve_as_lines() -> None:
     text = HEAD + "\ndef claim():\n    assert sum((x[k] - a)**2 for k in n) >= 0\n"
     result = check_theory(loads(text + "    assert sum((x[k] - a)**2 for k in n) + t > 0\n"))
     assert [c.verdict for c in result.theorems[0].claims] == ["proved", "proved"]
+
+
+@pytest.mark.parametrize(
+    ("body", "rules"),
+    [
+        ("exp(x[i]) >= 1 + x[i]", ["exp_tangent"]),
+        ("t - 1 >= log(t)", ["log_tangent"]),
+        ("log(t) <= t - 1", ["log_tangent", "combination"]),  # turned around
+        ("2*log(t) <= 2*t - 2", ["log_tangent", "combination"]),
+        ("sum(s[k]**2 for k in n) >= 1/n", ["combination", "combination"]),
+    ],
+)
+def test_no_line_says_what_another_one_says(body: str, rules: list[str]) -> None:
+    found = attempt(body)
+    assert found.proof is not None
+    assert [line.rule for line in found.proof.lines] == rules
+
+
+def test_a_line_is_cited_where_it_is_said_first() -> None:
+    """The second line is the first one times 2; half of it at another index is the first again, there."""
+    claim, context = theory("exp(t) >= 1 + t")
+    k, m = index("k", "n"), index("l", "n")
+    exp_, plus = fn("exp", var("x", k)), 1 + var("x", k)
+    first = Line(cmp(">=", exp_, plus), "exp_tangent", (var("x", k),), letters=(k,))
+    second = Line(
+        cmp(">=", 2 * exp_, 2 * plus), "combination", parts=(Part(num(2), (Cite(0, ((k, k),)),)),), letters=(k,)
+    )
+    there = cmp(">=", fn("exp", var("x", m)), 1 + var("x", m))
+    half = Part(num(Fraction(1, 2)), (Cite(1, ((k, m),)),))
+    third = Line(there, "combination", parts=(half,), letters=(m,))
+    board = [first, second, third]
+    nf = Ground(claim, context).full
+    assert shorter(nf, board, [2]) == (first,)
+    sum_of_two = Line(
+        cmp(">=", 2 * exp_ + exp_, 3 * plus),
+        "combination",
+        parts=(Part(ONE, (Cite(1, ((k, k),)),)), Part(ONE, (Cite(0, ((k, k),)),))),
+        letters=(k,),
+    )
+    cited = shorter(nf, [first, second, sum_of_two], [2])[1]
+    assert [(p.multiplier, p.cites) for p in cited.parts] == [(t, (Cite(0, ((k, k),)),)) for t in (num(2), ONE)]
+    # A premise is what the row asks for, and no multiple of it.
+    row = Line(
+        cmp(">=", fn("exp", 2 * exp_), fn("exp", 2 * plus)),
+        "exp_increasing",
+        (2 * exp_, 2 * plus),
+        cites=(Cite(1, ((k, k),)),),
+        letters=(k,),
+    )
+    assert len(shorter(nf, [first, second, row], [2])) == 3
+    for lines in ([first, cited], [first, second, row]):
+        known = Board(Ground(claim, context), frozenset())
+        for line in lines:
+            known.add(line)
 
 
 def test_lines_are_written_with_letters_of_the_language() -> None:

@@ -6,7 +6,7 @@ Numbers tried first keep the search from what is false anyway.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import product as cartesian
@@ -15,6 +15,7 @@ from derive.engine import absolute, claimed, lettering, strategies
 from derive.engine.fold import written
 from derive.engine.pieces import Known, Piece
 from derive.engine.sample import Sampler
+from derive.engine.shorter import shorter
 from derive.engine.squares import square_root
 from derive.engine.strategies import Goal, Scope, above, addends_of
 from derive.kernel import domain, powers
@@ -64,7 +65,7 @@ def find(ground: Ground, claim: Term) -> Proof:
         found = search.conclude(ground.claim)
         if found is not None or (number == count and not search.leans):
             break
-    return Proof(claim, lines=search.result([*search.obligations(), *(found or ())]))
+    return Proof(claim, lines=search.result(search.obligations(), found or ()))
 
 
 def nearest(ground: Ground, count: int) -> list[int]:
@@ -184,12 +185,17 @@ class Search:
             self._sampler = Sampler(self.ground)
         return self._sampler
 
-    def result(self, last: Iterable[int]) -> tuple[Line, ...]:
-        """The lines that those rest on, with letters for a reader."""
-        lines = lettering.kept(self.lines, last)
-        shown = lettering.readable(lines, self.ground)
-        again = Search(self.ground)
-        return shown if all(again.add(line) is not None for line in shown) else lines
+    def result(self, needed: Iterable[int], found: Sequence[int] = ()) -> tuple[Line, ...]:
+        """The lines that those rest on, with letters for a reader; the found ones end in the claim."""
+        last = [*needed, *found]
+        for lines in (shorter(self.nf, self.lines, last), lettering.kept(self.lines, last)):
+            for shown in (lettering.readable(lines, self.ground), lines):
+                again = Search(self.ground)
+                if all(again.add(line) is not None for line in shown) and (
+                    not found or again.board.follows(self.ground.claim, self.nf)
+                ):
+                    return shown
+        return ()
 
     # -- the claim ---------------------------------------------------------------------------------------------------
 
