@@ -38,6 +38,7 @@ def rules(claim: str) -> list[str]:
         ("Var(score) == E(score**2) - E(score)**2", ["definition_of_variance"]),
         ("Var(score) == sum(Var(q[i]*k[i]) for i in n)", ["definition", "variance_of_a_sum_of_independent"]),
         ("x == x", ["algebra"]),
+        ("limit((exp(x) - 1)/x, x, 0) == 1", ["limit_by_expansion"]),
         ("diff(x*c, x) == c", ["constant_factor_last", "variable_rule", "field_identity"]),
     ],
 )

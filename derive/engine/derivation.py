@@ -115,8 +115,11 @@ WORKED_OUT = {"limit_by_expansion": ("limit",), "laws_of_means": ("E", "Var", "C
 
 def identity(nf: Normal, before: Term, after: Term) -> str:
     """The name of the identity: by the operator it works out, else of sums or of the field of rational functions."""
-    here, there = list(subterms(before)), list(subterms(after))
-    for name, ops in WORKED_OUT.items():
-        if any(t.op in ops for t in here) and not any(t.op in ops for t in there):
-            return name
-    return "sum_normal_form" if any(t.bound for t in (*here, *there)) else "field_identity"
+    bound = any(t.bound for t in (*subterms(before), *subterms(after)))
+    return worked_out(before, after) or ("sum_normal_form" if bound else "field_identity")
+
+
+def worked_out(before: Term, after: Term) -> str | None:
+    """The name of an identity that works an operator out."""
+    here, there = ({t.op for t in subterms(side)} for side in (before, after))
+    return next((n for n, ops in WORKED_OUT.items() if here.intersection(ops) and not there.intersection(ops)), None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from derive.engine import order, steps, telescope
+from derive.engine.derivation import worked_out
 from derive.engine.fold import names, written
 from derive.engine.hints import missing_hypothesis
 from derive.engine.hypotheses import Equation, close_gap, close_multiple
@@ -165,7 +166,8 @@ def identity(ground: Ground, claim: Term, lemmas: bool) -> tuple[Proof | None, T
     try:
         uses = known_sum(ground, lemmas)
         if uses is not None:
-            return Proof(claim, (Step("algebra", right, uses=uses),)), None, ""
+            rule = worked_out(ground.full.opened(left), ground.full.opened(right)) or "algebra"
+            return Proof(claim, (Step(rule, right, uses=uses),)), None, ""
         gap = difference(ground, left, right)
         parted = None if lemmas else by_parts(ground, claim, gap)
         return parted, None if parted else ground.full.term(gap), "" if parted else "no derivation was found"
