@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from derive.engine.bounds import combination, extremum
-from derive.engine.strategies import Scope, above, addends_of, strictly
+from derive.engine.goals import Scope, above, addends_of, strictly
 from derive.kernel.proof import Cite, Line, Part
 from derive.term import ONE, TWO, Term, add, fn, mul, neg, over, sub, substitute
 

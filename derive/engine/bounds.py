@@ -42,8 +42,8 @@ from derive.term import (
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
+    from derive.engine.goals import Goal
     from derive.engine.order import Search
-    from derive.engine.strategies import Goal
 
 MAX_SIZE = 8  # that a size is known to have
 MAX_EXPONENTS = 6

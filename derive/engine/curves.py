@@ -15,8 +15,8 @@ from derive.term import ONE, PI, Term, add, fn, neg, sub
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
+    from derive.engine.goals import Goal
     from derive.engine.order import Search
-    from derive.engine.strategies import Goal
 
 MAX_SLOPES = 6
 

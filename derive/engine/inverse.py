@@ -13,8 +13,8 @@ from derive.term import ONE, TWO, Term, cmp, fn, neg, power, sub, subterms
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
+    from derive.engine.goals import Goal
     from derive.engine.order import Search
-    from derive.engine.strategies import Goal
 
 Way = tuple[Term, str, tuple[Term, ...]]  # what is not negative, the row, its values
 

@@ -11,45 +11,38 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import product as cartesian
 
-from derive.engine import absolute, claimed, lettering, strategies
+from derive.engine import absolute, claimed, lettering, starting, strategies
 from derive.engine.fold import written
+from derive.engine.goals import LAST, Goal, Scope, above, addends_of, bared, product
 from derive.engine.pieces import Known, Piece
 from derive.engine.sample import Sampler
 from derive.engine.shorter import shorter
 from derive.engine.squares import square_root
-from derive.engine.strategies import Goal, Scope, above, addends_of
-from derive.kernel import domain, powers
+from derive.kernel import domain
 from derive.kernel.cases import ways
-from derive.kernel.check import MALFORMED, Ground, pure_index
-from derive.kernel.context import Lemma
+from derive.kernel.check import MALFORMED, Ground
 from derive.kernel.normal import Normal
 from derive.kernel.order import Board
-from derive.kernel.poly import Exponent, Mono, Poly, add_to, key, mono_key, scaled
-from derive.kernel.proof import Cite, Line, Part, Proof, Rejected, Use
+from derive.kernel.poly import Poly, key, mono_key
+from derive.kernel.proof import Cite, Line, Part, Proof, Rejected
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, Fact, difference, sign, split
 from derive.term import (
     CONDITIONS,
     MINUS_ONE,
     ONE,
     TRUE,
-    TWO,
     Term,
-    add,
     both,
     cmp,
     index,
-    mul,
     neg,
     negation,
-    num,
-    power,
     sub,
     substitute,
     subterms,
 )
 from derive.term import ZERO as NOUGHT
 
-MAX_DEPTH = 6
 MAX_GOALS = 60
 MAX_EFFORT = 1600  # pieces weighed in one search
 MAX_LEMMAS = 8  # earlier claims that are tried before all of them are
@@ -328,11 +321,11 @@ class Search:
     def prove(self, term: Term, strict: bool, scope: Scope, depth: int = 0) -> int | None:
         """The number of a line that says `term >= 0`, or `> 0`, for the scope."""
         here = self.here(scope)
-        if here is None or depth > MAX_DEPTH or self.goals > MAX_GOALS:
+        if here is None or depth > LAST or self.goals > MAX_GOALS:
             return None
         try:
             plain = here.canonical(term)
-            slot, shallow = (plain, strict, scope, depth == MAX_DEPTH), (plain, strict, scope, True)
+            slot, shallow = (plain, strict, scope, depth == LAST), (plain, strict, scope, True)
             if self.tried.get(shallow) is None and slot not in self.tried:
                 self.tried[slot] = None  # what is being tried is not known
                 if not self.sampler.contradicts(plain, strict, scope.letters, scope.where):
@@ -345,7 +338,7 @@ class Search:
         self, term: Term, strict: bool, letters: tuple[Term, ...], where: Term = TRUE, steps: int = 1
     ) -> int | None:
         """A line for `term >= 0` or `> 0` that takes so many steps: a sign, or one combination of what is known."""
-        return self.prove(term, strict, Scope(letters, where), MAX_DEPTH + 1 - steps)
+        return self.prove(term, strict, Scope(letters, where), LAST + 1 - steps)
 
     def attempt(self, term: Term, strict: bool, scope: Scope, depth: int) -> int | None:
         here = self.here(scope)
@@ -365,7 +358,7 @@ class Search:
             return None
         addends = [product(scale, a) for a in addends_of(here, term)] if factor is ONE else []
         goal = Goal(rest, strict, scope, depth, tuple(addends))
-        for strategy in strategies.ALL if depth < MAX_DEPTH else strategies.ALL[:1]:
+        for strategy in strategies.ALL if depth < LAST else strategies.ALL[:1]:
             parts = strategy(self, goal)
             if parts is not None:
                 parts = [replace(p, multiplier=product(factor, p.multiplier)) for p in parts]
@@ -376,18 +369,10 @@ class Search:
         return Line(condition, "combination", values, parts, (), scope.letters, scope.where)
 
     def begin(self) -> None:
-        """Lines that every goal may use: earlier claims, and what the claim's own functions are known for."""
+        """Lines that every goal may use, once."""
         if not self.started:
             self.started = True
-            for k in self.facts[1]:
-                self.restated(k)
-            for number in self.lemmas:
-                self.cited_lemma(number, self.ground.context.lemmas[number])
-            for k in self.known():
-                self.cleared(k)
-                self.loosened(k)
-                self.rounded(k)
-                self.squared(k)
+            starting.start(self)
             claimed.from_claim(self)
 
     def composed(self, fact: Fact) -> bool:
@@ -397,82 +382,6 @@ class Search:
         while hypothesis.op == "all":
             hypothesis = hypothesis.args[0]
         return any(part.op not in ("cmp", "true") for part in split(hypothesis))
-
-    def opened(self, known: Known) -> tuple[dict[Term, Term], Scope]:
-        """New letters for those of what is known, and what it holds for."""
-        mapping = {k: self.letter(k.value[1]) for k in known.letters}
-        return mapping, Scope(tuple(mapping.values()), substitute(both(*known.fact.guards), mapping))
-
-    def restated(self, known: Known) -> None:
-        """What is known, as a line of its own."""
-        mapping, scope = self.opened(known)
-        relation = next(name for name, signs in RELATION.items() if signs == known.fact.signs)
-        part, term = Part(ONE, (Cite(known.number, tuple(mapping.items())),)), substitute(known.fact.term, mapping)
-        self.suggest(self.line(cmp(relation, term, NOUGHT), scope, (part,)))
-
-    def cleared(self, known: Known) -> None:
-        """What is known, without its positive denominators."""
-        mapping, scope = self.opened(known)
-        here = self.here(scope)
-        if here is not None:
-            term = substitute(known.fact.term, mapping)
-            scale, _, rest = bared(here, here.poly(term), True)
-            if scale is not ONE and len(rest) > 1:
-                flip = known.fact.signs & NEG
-                part = Part(neg(scale) if flip else scale, (Cite(known.number, tuple(mapping.items())),))
-                left = here.term(scaled(rest, -1)) if flip else here.term(rest)
-                relation = {ZERO: "=="}.get(known.fact.signs, ">=" if known.fact.signs & ZERO else ">")
-                self.suggest(self.line(cmp(relation, left, NOUGHT), scope, (part,)))
-
-    def loosened(self, known: Known) -> None:
-        """What is known where letters differ, as far as it holds where they do not: z[k] < z[t] for k != t gives <=."""
-        if known.number < 0 and any(g.op == "cmp" and g.value == "!=" for g in known.fact.guards):
-            mapping = {k: self.letter(k.value[1]) for k in known.letters}
-            term = substitute(known.fact.term, mapping)
-            term = neg(term) if known.fact.signs & NEG else term
-            self.suggest(self.line(cmp(">=", term, NOUGHT), Scope(tuple(mapping.values())), (Part(term),)))
-
-    def rounded(self, known: Known) -> None:
-        """An integer above 0 is at least 1."""
-        fact = known.fact
-        if known.number < 0 and fact.signs in (POS, NEG) and powers.integral(self.nf, self.nf.poly(fact.term)):
-            mapping, scope = self.opened(known)
-            gap = sub(substitute(neg(fact.term) if fact.signs == NEG else fact.term, mapping), ONE)
-            condition, values = cmp(">=", gap, NOUGHT), (add(gap, ONE), ONE, ONE)
-            if not self.suggest(self.line(condition, scope, (Part(gap),))):  # indices are put in order by cases only
-                self.suggest(Line(condition, "power_increasing", values, (), (), scope.letters, scope.where))
-
-    def squared(self, known: Known) -> None:
-        """-c <= u <= c, and c**2 >= u**2, where |u| <= c is known: normal forms know no absolute value in a square."""
-        mapping, scope = self.opened(known)
-        term = substitute(known.fact.term, mapping)
-        addends = addends_of(self.nf, neg(term) if known.fact.signs & NEG else term)
-        sizes = [a for a in addends if a.op == "neg" and a.args[0].op == "fn" and a.args[0].value == "abs"]
-        if len(sizes) != 1 or not known.fact.signs & (NEG | POS):
-            return
-        top, size = add(*(a for a in addends if a is not sizes[0])), sizes[0].args[0]
-        for side in (size.args[0], neg(size.args[0])):
-            number = self.prove(sub(top, side), False, scope, MAX_DEPTH - 2)
-            self.useful += [number] if number is not None and number not in self.useful else []
-        number = self.compare(sub(top, size), False, scope.letters, scope.where)
-        if number is not None:
-            condition, cites = (
-                cmp(">=", power(top, TWO), power(size, TWO)),
-                (self.cite(number, scope), None, None),
-            )
-            self.suggest(Line(condition, "power_increasing", (top, size, TWO), (), cites, scope.letters, scope.where))
-
-    def cited_lemma(self, number: int, lemma: Lemma) -> None:
-        condition = lemma.condition
-        if condition.op != "cmp" or condition.value not in RELATION:
-            return
-        guards = [h for h in lemma.hypotheses if pure_index(h, self.ground.context)]
-        loose = sorted(condition.letters.union(*(g.letters for g in guards)) - self.ground.context.letters, key=key)
-        mapping = {k: self.letter(k.value[1]) for k in loose}
-        use = Use("lemma", number, tuple(mapping.items()))
-        where = both(*(part for g in guards for part in split(substitute(g, mapping))))
-        line = substitute(condition, mapping)
-        self.leans |= self.suggest(Line(line, "lemma", (), (), (), tuple(mapping.values()), where, (use,)))
 
 
 def alternatives(ground: Ground) -> Iterator[tuple[Term, ...]]:
@@ -503,47 +412,3 @@ def spoken_of(ground: Ground) -> frozenset[Term]:
     context = ground.context
     spoken = (ground.claim, *ground.guards, *context.hypotheses, *(m.condition for m in context.lemmas))
     return context.letters.intersection(frozenset().union(*(ground.plain.opened(t).letters for t in spoken)))
-
-
-def product(*terms: Term) -> Term:
-    """The product without factors 1."""
-    return mul(*(t for t in terms if t is not ONE))
-
-
-def bared(here: Normal, poly: Poly, strict: bool) -> tuple[Term, Term, Poly]:
-    """(scale, factor, rest) with scale * poly == factor * rest: scale positive, factor not negative (1 if strict)."""
-    turned: list[Term] = []
-    scale: dict[Term, Exponent] = {}
-    for _ in range(3):
-        bottoms: dict[Term, Exponent] = {}
-        for mono in poly:
-            for a, e in mono:
-                if e < min(0, bottoms.get(a, 0)) and sign(here, a) == POS:
-                    bottoms[a] = e
-        if not bottoms:
-            break
-        for a, e in bottoms.items():
-            scale[a] = scale.get(a, 0) - e  # type: ignore[operator]  # numbers, as just seen
-        up: Mono = frozenset((a, -e) for a, e in bottoms.items())  # type: ignore[operator]
-        total: Poly = {}
-        for mono, c in poly.items():
-            add_to(total, here.times(mono, up), c)
-        poly = total
-    common, rest = powers.content(here, poly)
-    factor = []
-    for a, e in sorted(common, key=lambda p: key(p[0])):
-        signs = sign(here, a)
-        if signs == POS:
-            scale[a] = scale.get(a, 0) - e
-        elif signs == NEG and isinstance(e, int):
-            turned.append(power(neg(a), num(-e)))
-            rest = scaled(rest, -1) if e % 2 else rest
-        elif not signs & NEG and not strict:
-            factor.append(power(a, num(e)) if e != 1 else a)
-        else:
-            rest = here.mul(rest, {frozenset({(a, e)}): 1})
-    terms = [a if e == 1 else power(a, num(e)) for a, e in sorted(scale.items(), key=lambda p: key(p[0])) if e]  # type: ignore[arg-type]
-    return mul(*terms, *turned), mul(*factor), rest
-
-
-__all__ = ["NOUGHT", "Search", "cmp", "find", "neg", "premises"]

@@ -13,8 +13,8 @@ from derive.kernel.proof import Cite, Part
 from derive.term import ONE, Term, both, mul, substitute
 
 if TYPE_CHECKING:
+    from derive.engine.goals import Goal
     from derive.engine.order import Search
-    from derive.engine.strategies import Goal
 
 MAX_GIVEN = 5
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 from math import lcm
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from derive.engine import bounds, means
 from derive.engine.given import distinct, guard_pieces, placed_pieces, plain_pieces, products, squares_of_the_claim
+from derive.engine.goals import LAST, Goal, Scope, above, strictly
 from derive.engine.hoelder import of_powers
 from derive.engine.inverse import by_inverse
 from derive.engine.pairs import paired
@@ -36,7 +37,6 @@ from derive.kernel.proof import Cite, Line, Part
 from derive.kernel.signs import NEG, POS, ZERO, sign
 from derive.term import (
     ONE,
-    TRUE,
     TWO,
     Term,
     add,
@@ -46,7 +46,6 @@ from derive.term import (
     fn,
     make,
     mul,
-    neg,
     negation,
     num,
     power,
@@ -55,12 +54,10 @@ from derive.term import (
     substitute,
     subterms,
 )
-from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
     from derive.engine.order import Search
 
-LAST = 6  # the depth at which only one combination is tried
 MAX_PIECES = 80
 MAX_MONOS = 48
 MAX_NEW = 3  # monomials that one piece may bring in
@@ -68,46 +65,6 @@ MAX_WEIGHTS = 3
 MAX_SCALE = 12
 MAX_ADDENDS = 4
 MAX_SQUARED = 8  # terms of what is squared
-
-
-@dataclass(frozen=True)
-class Scope:
-    """For all of these letters that satisfy the condition."""
-
-    letters: tuple[Term, ...] = ()
-    where: Term = TRUE
-
-
-@dataclass(frozen=True)
-class Goal:
-    """A polynomial that is to be shown not negative, or positive."""
-
-    poly: Poly
-    strict: bool
-    scope: Scope
-    depth: int
-    addends: tuple[Term, ...] = ()  # the terms of it as they were written
-
-
-def above(left: Term, strict: bool, right: Term = NOUGHT) -> Term:
-    """The comparison left > right, or left >= right."""
-    return cmp(">" if strict else ">=", left, right)
-
-
-def strictly(rule: str, strict: bool) -> str:
-    """The name of the row, or of its strict twin."""
-    return f"strict_{rule}" if strict else rule
-
-
-def addends_of(here: Normal, term: Term) -> list[Term]:
-    """The terms of a sum as written, names unfolded where that shows a sum."""
-    if term.op == "def":
-        return addends_of(here, here.unfold(term))
-    if term.op == "add":
-        return [part for a in term.args for part in addends_of(here, a)]
-    if term.op == "neg":
-        return [a.args[0] if a.op == "neg" else neg(a) for a in addends_of(here, term.args[0])]
-    return [term]
 
 
 # -- one combination -------------------------------------------------------------------------------------------------
