@@ -12,8 +12,8 @@ from derive.engine.closed import restated
 from derive.engine.prove import Attempt, prove
 from derive.engine.reasons import explained
 from derive.engine.verdict import ClaimResult, TheoremResult, TheoryResult
+from derive.kernel.check import Ground, pure_index
 from derive.kernel.check import check as kernel_check
-from derive.kernel.check import pure_index
 from derive.kernel.context import Context, Lemma
 from derive.kernel.normal import Normal
 from derive.kernel.proof import Account, Proof, Rejected
@@ -21,7 +21,7 @@ from derive.language.declarations import law_condition
 from derive.language.places import transform
 from derive.language.printer import to_text
 from derive.language.theory import Claim, Theorem, Theory
-from derive.term import CONDITIONS, TRUE, Term, subterms
+from derive.term import CONDITIONS, TRUE, Term, cmp, subterms
 from derive.term import ZERO as NOUGHT
 
 RECURSION = 20_000  # Python frames; pure Python calls use no C stack
@@ -266,7 +266,7 @@ def _closed(claim: Claim, context: Context) -> str:
 
 
 def _without_proof(claim: Claim, context: Context, attempt: Attempt, deadline: float) -> ClaimResult:
-    from derive.evidence.refute import refute
+    from derive.evidence.refute import refute, refute_as_equal
 
     seconds = max(1.0, min(REFUTE_SECONDS, deadline - time.monotonic()))
     counterexample = refute(claim.condition, context, seconds)
@@ -275,6 +275,8 @@ def _without_proof(claim: Claim, context: Context, attempt: Attempt, deadline: f
         if found is not None and (found.get("undefined") is None or other.args[1] is claim.condition.args[1]):
             counterexample = found  # else a form is undefined where its side may not be
             break
+    if counterexample is None and _sides_are_equal(claim, context, deadline):
+        counterexample = refute_as_equal(claim.condition, context, max(1.0, deadline - time.monotonic()))
     if counterexample is not None:
         return ClaimResult(claim, "refuted", explain(attempt), counterexample=counterexample)
     from derive.evidence.exact import holds_at_small_sizes
@@ -284,6 +286,23 @@ def _without_proof(claim: Claim, context: Context, attempt: Attempt, deadline: f
     if not agrees:  # what is missing matters less than that there is nothing to speak of
         reason = _doubt(claim, context, Account(), deadline, proved=False) or reason
     return ClaimResult(claim, "checked" if agrees else "undecided", reason)
+
+
+def _sides_are_equal(claim: Claim, context: Context, deadline: float) -> bool:
+    """Whether the sides of a claim that they differ are known to be equal, which enclosures may not tell."""
+    from derive.kernel import examples
+
+    condition, tick = claim.condition, _until(deadline)
+    if condition.op != "cmp" or condition.value not in ("<", ">", "!=") or condition.args[1].op == "list":
+        return False
+    try:
+        if is_example(condition, context):
+            examples.decide(cmp("==", *condition.args), context, tick)
+            return True
+        nf = Ground(condition, context, tick).full
+        return nf.equal(*condition.args)
+    except (Rejected, OutOfTime, RecursionError):
+        return False
 
 
 def _restated(claim: Claim, context: Context, deadline: float) -> list[Term]:

@@ -11,7 +11,7 @@ from derive.evidence.climbing import climbed
 from derive.evidence.conditions import CONDITIONS
 from derive.evidence.contradiction import CLAIM_WORK, GIVE_UP, at_point, shown
 from derive.evidence.drafts import GENERIC, STYLES
-from derive.evidence.enclosure import LADDER, again
+from derive.evidence.enclosure import LADDER, again, decimals, enclosed
 from derive.evidence.numbers import NotDefined, standard
 from derive.evidence.places import Budget, Evaluation, Exhausted, Letters
 from derive.evidence.points import DRAWN, Points, as_data
@@ -41,6 +41,23 @@ def refute(condition: Term, context: Context, seconds: float, seed: int = 0) -> 
         return None
     here, why = simpler(points, condition, LARGEST, found)
     return {**as_data(points.problem, here), **shown(why)}
+
+
+def refute_as_equal(condition: Term, context: Context, seconds: float, seed: int = 0) -> dict[str, Any] | None:
+    """A counterexample to the claim that sides differ which are known to be equal: a point where they are defined."""
+    points = Points(Problem(context, condition), seconds, seed, WORK)
+    for here in _inside(points):
+        for letters in points.problem.assignments(here):
+            if points.spent():
+                return None
+            if all(_defined(points, here, side, letters) for side in condition.args):
+                with ctx.workprec(LADDER[0]):
+                    both = decimals(
+                        enclosed(standard(again(here, Budget(CLAIM_WORK)).value(condition.args[0], letters)))
+                    )
+                indices = {k.value[0]: n for k, n in sorted(letters.items(), key=lambda pair: pair[0].value)}
+                return {**as_data(points.problem, here), "indices": indices, "left": both, "right": both}
+    return None
 
 
 def _plainest(points: Points, condition: Term) -> Found | None:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from derive.kernel.derivative import differentiate
 from derive.kernel.normal import Normal
-from derive.kernel.poly import Exponent, Mono, Poly
+from derive.kernel.poly import Exponent, Mono, Poly, key
 from derive.kernel.proof import Rejected
-from derive.kernel.signs import NEG, POS, sign
-from derive.term import Term, subterms
+from derive.kernel.signs import NEG, POS, ZERO, sign
+from derive.term import NONLOCAL, Term, cmp, subterms
 
 
 def changes_sign(nf: Normal, u: Term, written: Term) -> tuple[bool, bool]:
@@ -18,8 +18,9 @@ def changes_sign(nf: Normal, u: Term, written: Term) -> tuple[bool, bool]:
     By a slope that never vanishes, or a form linear in each entry. A polynomial in which no entry meets itself is
     harmonic, so that no zero of it is an extremum.
     """
-    if any(a.op == "where" and a.args[0].value in (">", "==") for m in nf.poly(u) for a, _ in m):
-        return False, False  # a zero may lie on the border between two cases
+    tests = {a.args[0] for m in nf.poly(u) for a, _ in m if a.op == "where" and a.args[0].value in (">", "==")}
+    if tests:
+        return _in_each_case(nf, u, min(tests, key=key))
     names = sorted(nf.context.reached(u.names))
     kinds = {n: nf.context.declarations[n].kind for n in names if n in nf.context.declarations}
     for name in names:
@@ -34,6 +35,17 @@ def changes_sign(nf: Normal, u: Term, written: Term) -> tuple[bool, bool]:
                         continue
     linear = all(kind in ("real", "positive") for kind in kinds.values()) and all(_linear(m) for m in nf.poly(u))
     return linear, linear and lasting(nf, nf.poly(u))
+
+
+def _in_each_case(nf: Normal, u: Term, test: Term) -> tuple[bool, bool]:
+    """The same of a u in pieces, told apart by a continuous v > 0, where u has no zero at v = 0."""
+    border, *sides = (nf.under(cmp(relation, *test.args)) for relation in ("==", ">", "<"))
+    jumps = test.value != ">" or any(t.op in NONLOCAL | {"where", "argmax", "delta"} for t in subterms(test))
+    if jumps or (border is not None and sign(border, border.canonical(u)) & ZERO):
+        return False, False
+    forms = [(here, here.canonical(u)) for here in sides if here is not None]
+    found = [changes_sign(here, form, form) for here, form in forms if sign(here, form) & ZERO]
+    return all(each for each, _ in found), all(certain for _, certain in found)
 
 
 def lasting(nf: Normal, poly: Poly) -> bool:

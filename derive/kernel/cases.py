@@ -158,6 +158,8 @@ def delta_of(nf: Normal, i: Term, j: Term) -> Poly:
     for g in nf.guards:
         if g.op == "cmp" and {g.args[0], g.args[1]} == {i, j} and g.value in ("==", "!=", "<", ">"):
             return {UNIT: 1} if g.value == "==" else {}
+    if nf.after.get(i) is j or nf.after.get(j) is i:
+        return {}
     return nf.atom(delta(*sorted((i, j), key=letter_key)))
 
 
@@ -166,6 +168,10 @@ def order(nf: Normal, i: Term, j: Term) -> Poly:
     i, j = nf.subscript(i), nf.subscript(j)
     if i is j:
         return {}
+    if j in nf.after:  # i < p + 1
+        return add_to(dict(order(nf, i, nf.after[j])), nf.delta(i, nf.after[j]))
+    if i in nf.after:  # p + 1 < j
+        return add_to(dict(order(nf, nf.after[i], j)), nf.delta(i, j), -1)
     signs = sign(nf, j - i)
     if signs == POS or not signs & POS:
         return {UNIT: 1} if signs == POS else {}

@@ -66,13 +66,16 @@ def exclude_one(self: Normal, fact: Fact) -> Iterator[Fact]:
 
 
 def contradicted(self: Normal) -> bool:
-    """Whether two of the facts that hold here exclude each other."""
+    """Whether two of the facts that hold here exclude each other, for all letters or at that of the case at hand."""
+    own = sorted(self.guards[-1].letters, key=key) if self.guards else []
     for fact in self.raw_facts:
-        if not fact.letters and allowed(self, fact, {}):
-            term = self.canonical(fact.term)
-            signs = sign(self, term) if term.op == "num" else self.facts_about(term, strict=True)
-            if not signs & fact.signs:
-                return True
+        places = ({k: p} for k in fact.letters for p in own if p.value[1] == k.value[1])
+        for mapping in places if len(fact.letters) == 1 else () if fact.letters else ({},):
+            if allowed(self, fact, mapping):
+                term = self.term(self.rename(fact.term, mapping))
+                signs = sign(self, term) if term.op == "num" else self.facts_about(term, strict=True)
+                if not signs & fact.signs:
+                    return True
     return False
 
 
@@ -83,6 +86,8 @@ def record(self: Normal, fact: Fact) -> None:
         return
     if fact.signs == ZERO and not fact.guards:
         self.single |= {n.value for n in fact.term.args if n.op == "size" and fact.term is n - 1}
+    if fact.signs == ZERO and not fact.guards and not fact.letters:
+        follow(self, poly)
     signs = fact.signs & sign(self, fact.term)
     if signs:  # else it is contradicted
         fact = Fact(fact.term, signs, fact.letters, fact.guards, fact.source)
@@ -98,6 +103,14 @@ def record(self: Normal, fact: Fact) -> None:
     for scale in sorted(scales | {-scale for scale in scales}):
         seen = fact.signs if scale > 0 else mul_signs(fact.signs, NEG)
         note(self, Fact(self.term(scaled(poly, scale)), seen, fact.letters, fact.guards, fact.source))
+
+
+def follow(self: Normal, poly: Poly) -> None:
+    """Note that one letter follows another where i - j - 1 is 0: as a number i is j + 1, and k < i where k <= j."""
+    letters = {c: a for m, c in poly.items() if len(m) == 1 for a, e in m if a.op == "index" and e == 1}
+    c = poly.get(UNIT)
+    if len(poly) == 3 and c in (1, -1) and letters.keys() == {1, -1} and letters[1].value[1] == letters[-1].value[1]:
+        self.after = {**self.after, letters[-c]: letters[c]}
 
 
 def told(self: Normal, fact: Fact, poly: Poly) -> Iterator[Fact]:

@@ -67,6 +67,7 @@ class Normal:
         self.orders: list[tuple[Poly, int]] = []  # unconditional comparisons with 0
         self.unfolded: dict[Term, Term] = {}
         self.ties: dict[Term, Term] = {}
+        self.after: dict[Term, Term] = {}  # letters known to follow another one
         self.single: frozenset[str] = frozenset()  # axes of one index, the number 0
         self.above: Normal | None = None  # that of which this is a case
         self.depth = 0
@@ -417,6 +418,8 @@ class Normal:
 
 def _entry(nf: Normal, term: Term) -> Poly:
     place = nf.subscript(term)
+    if place in nf.after:
+        return nf.poly(nf.after[place] + 1)
     return nf.poly(place) if place.op == "num" else nf.atom(place)
 
 

@@ -15,7 +15,7 @@ from derive.kernel import powers
 from derive.kernel.poly import UNIT, Exponent, Mono, Poly, add_to, components, joined, key, leading, letter_key, scaled
 from derive.kernel.proof import Rejected
 from derive.kernel.signs import NEG, POS, ZERO, sign, split
-from derive.term import FALSE, TRUE, Term, both, cmp, index, make, num, over, rebuild, size, substitute, subterms
+from derive.term import FALSE, TRUE, Term, both, cmp, fn, index, make, num, over, rebuild, size, substitute, subterms
 
 if TYPE_CHECKING:
     from derive.kernel.normal import Normal
@@ -347,6 +347,9 @@ def _product_atom(nf: Normal, k: Term, factor: Term, filter_: Term) -> Poly:
     """The product of one factor; a filter k != j is a division where the factor at j is known not to be 0."""
     parts = list(filter_.args) if filter_.op == "and" else [] if filter_ is TRUE else [filter_]
     for part in parts:
+        shorter, last = until(nf, k, part)
+        if shorter is not part and last is None:
+            return _product_atom(nf, k, factor, both(*(shorter if p is part else p for p in parts)))
         if part.op != "cmp" or k not in part.args or part.value not in ("!=", "<=", ">="):
             continue
         j = part.args[1] if part.args[0] is k else part.args[0]
@@ -376,6 +379,15 @@ def _product_atom(nf: Normal, k: Term, factor: Term, filter_: Term) -> Poly:
     return nf.atom(min(one, _closed_product(nf, j, turned, outside), key=key))
 
 
+def until(nf: Normal, k: Term, filter_: Term) -> tuple[Term, Term | None]:
+    """A filter k < i or k <= i where i follows j as k <= j, and the letter i that the second one has beyond."""
+    if filter_.op == "cmp" and filter_.value[0] in "<>":
+        low, high = filter_.args if filter_.value[0] == "<" else filter_.args[::-1]
+        if low is k and high in nf.after:
+            return cmp("<=", k, nf.after[high]), high if filter_.value[1:] else None
+    return filter_, None
+
+
 def _closed_product(nf: Normal, k: Term, factor: Term, filter_: Term) -> Term:
     bound, inner, condition = _canonical_binder(nf, (k,), factor, filter_)
     return make("prod", (inner, condition), None, bound)
@@ -402,6 +414,10 @@ def _canonical_binder(
 def extremum(nf: Normal, term: Term) -> Poly:
     """A maximum over an axis (a minimum is minus the maximum of the negative): what is free of the letter comes out."""
     flip = -1 if term.op == "min" else 1
+    shorter, last = until(nf, term.bound[0], term.args[1])
+    if shorter is not term.args[1]:
+        before = over(term.op, term.args[0], *term.bound, where=shorter)
+        return nf.poly(before if last is None else fn(term.op, before, substitute(term.args[0], {term.bound[0]: last})))
     outside, factor, (bound, inner, condition) = _taken_out(nf, term, flip, POS | ZERO)
     if len(bound) == 1:  # the value at the least index that attains it
         atom = nf.rename(inner, {bound[0]: make("argmax", (inner, condition), None, bound)})
