@@ -1,4 +1,4 @@
-"""Absolute values in a difference as it is written: below something, or the largest of them above something."""
+"""Absolute values in a difference as it is written: below something, or the largest of them above it; and roots."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from derive.engine.bounds import combination, extremum
 from derive.engine.goals import Scope, above, addends_of, strictly
 from derive.kernel.proof import Cite, Line, Part
 from derive.term import ONE, TWO, Term, add, fn, mul, neg, over, sub, substitute
+from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
     from derive.engine.order import Search
@@ -62,4 +63,18 @@ def _largest_side(search: Search, whole: Term, side: Term) -> int | None:
     return search.add(combination(sub(whole, side), parts, ()))
 
 
-WAYS = (bounded_on_both_sides, below_the_largest)
+def root_above_0(search: Search, term: Term, strict: bool, scope: Scope, depth: int) -> int | None:
+    """A line for a root above 0, of what is above 0."""
+    here = search.here(scope)
+    assert here is not None
+    addends = addends_of(here, term) if strict else []
+    if len(addends) != 1 or addends[0].op != "fn" or addends[0].value != "sqrt":
+        return None
+    (u,) = addends[0].args
+    number = search.prove(u, True, scope, depth + 1)
+    cites = None if number is None else (search.cite(number, scope), None)
+    condition, rule = above(term, strict), strictly("sqrt_increasing", strict)
+    return cites and search.add(Line(condition, rule, (u, NOUGHT), (), cites, scope.letters, scope.where))
+
+
+WAYS = (bounded_on_both_sides, below_the_largest, root_above_0)

@@ -12,7 +12,7 @@ from derive.kernel.context import Lemma
 from derive.kernel.poly import key, scaled
 from derive.kernel.proof import Cite, Line, Part, Use
 from derive.kernel.signs import NEG, POS, RELATION, ZERO, split
-from derive.term import ONE, TWO, Term, add, both, cmp, neg, power, sub, substitute
+from derive.term import ONE, TRUE, TWO, Term, add, both, cmp, div, fn, mul, neg, num, over, power, sub, substitute
 from derive.term import ZERO as NOUGHT
 
 if TYPE_CHECKING:
@@ -25,8 +25,11 @@ def start(search: Search) -> None:
         restated(search, k)
     for number in search.lemmas:
         cited_lemma(search, number, search.ground.context.lemmas[number])
+    for k in (k for k in search.facts[0] if k.fact.signs == NEG | POS):
+        away_from_0(search, k)
+        from_product(search, k)
     for k in search.known():
-        for way in (cleared, loosened, rounded, squared):
+        for way in (cleared, loosened, rounded, squared, joined, from_product):
             way(search, k)
 
 
@@ -77,6 +80,61 @@ def rounded(search: Search, known: Known) -> None:
         condition, values = cmp(">=", gap, NOUGHT), (add(gap, ONE), ONE, ONE)
         if not search.suggest(search.line(condition, scope, (Part(gap),))):  # indices are put in order by cases only
             search.suggest(Line(condition, "power_increasing", values, (), (), scope.letters, scope.where))
+
+
+def away_from_0(search: Search, known: Known) -> None:
+    """An integer other than 0 is at least 1 in size, and so is its square."""
+    if not powers.integral(search.nf, search.nf.poly(known.fact.term)):
+        return
+    mapping, scope = opened(search, known)
+    size = fn("abs", substitute(known.fact.term, mapping))
+    number = search.compare(sub(size, ONE), False, scope.letters, scope.where, 3)
+    if number is not None:
+        condition, cites = cmp(">=", power(size, TWO), ONE), (search.cite(number, scope), None, None)
+        search.suggest(Line(condition, "power_increasing", (size, ONE, TWO), (), cites, scope.letters, scope.where))
+
+
+def joined(search: Search, known: Known) -> None:
+    """Sums over one axis and its size are one sum, which is at least its part at one place if no part is below 0."""
+    mapping, scope = opened(search, known)
+    here = search.here(scope)
+    addends: dict[str, list[tuple[Term, Term]]] = {}
+    for mono, c in here.poly(substitute(known.fact.term, mapping)).items() if here is not None else ():
+        for a, e in mono if len(mono) == 1 else ():
+            if e == 1 and (a.op == "size" or (a.op == "sum" and len(a.bound) == 1 and a.args[1] is TRUE)):
+                addends.setdefault(a.value or a.bound[0].value[1], []).append((num(c), a))
+    for axis, found in addends.items():
+        k, one = search.letter(axis), search.letter(axis)
+        body = add(*(mul(c, ONE if a.op == "size" else substitute(a.args[0], {a.bound[0]: k})) for c, a in found))
+        for side in (body, neg(body)) if len(found) > 1 else ():
+            number = search.compare(side, False, (*scope.letters, k), scope.where, 2)
+            if number is not None:
+                cite = Cite(number, tuple((p, p) for p in (*scope.letters, k)))
+                gap = sub(over("sum", side, k), substitute(side, {k: one}))
+                part, letters = Part(ONE, (cite,), (k,), cmp("!=", k, one)), (*scope.letters, one)
+                search.suggest(Line(cmp(">=", gap, NOUGHT), "combination", (), (part,), (), letters, scope.where))
+
+
+def from_product(search: Search, known: Known) -> None:
+    """Squares of each factor add up to more than 0 where sum(u[k]*w[k]), s, is not 0: of u, to those of u - s*w/(t + 1)
+    and s**2*(t + 2)/(t + 1)**2, for the sum t of w**2."""
+    mapping, scope = opened(search, known)
+    here = search.here(scope)
+    poly = here.poly(substitute(known.fact.term, mapping)) if here is not None and not known.fact.signs & ZERO else {}
+    whole = next((a for m in poly for a, e in m if len(poly) == len(m) == e == 1), ONE)
+    if whole.op != "sum" or len(whole.bound) != 1 or whole.args[1] is not TRUE or whole.args[0].op != "mul":
+        return
+    (k,), factors = whole.bound, whole.args[0].args
+    new = search.letter(k.value[1])
+    for u in factors:
+        w = mul(*(a for a in factors if a is not u))
+        t = over("sum", power(w, TWO), k)
+        most = add(t, ONE)
+        gap = sub(substitute(u, {k: new}), div(mul(whole, substitute(w, {k: new})), most))
+        rest = div(mul(power(whole, TWO), add(t, TWO)), power(most, TWO))
+        parts = Part(power(gap, TWO), (), (new,)), Part(rest)
+        condition = cmp(">", over("sum", power(u, TWO), k), NOUGHT)
+        search.suggest(search.line(condition, scope, parts))
 
 
 def squared(search: Search, known: Known) -> None:

@@ -66,15 +66,17 @@ def exclude_one(self: Normal, fact: Fact) -> Iterator[Fact]:
 
 
 def contradicted(self: Normal) -> bool:
-    """Whether two of the facts that hold here exclude each other, for all letters or at that of the case at hand."""
+    """Whether two of the facts that hold here exclude each other, what is not 0 at a letter of the case at hand too."""
     own = sorted(self.guards[-1].letters, key=key) if self.guards else []
     for fact in self.raw_facts:
         places = ({k: p} for k in fact.letters for p in own if p.value[1] == k.value[1])
-        for mapping in places if len(fact.letters) == 1 else () if fact.letters else ({},):
+        one = len(fact.letters) == 1 and fact.signs == NEG | POS
+        for mapping in places if one else () if fact.letters else ({},):
             if allowed(self, fact, mapping):
-                term = self.term(self.rename(fact.term, mapping))
-                signs = sign(self, term) if term.op == "num" else self.facts_about(term, strict=True)
-                if not signs & fact.signs:
+                poly = self.rename(fact.term, mapping)
+                signs = reduce(add_signs, (self.mono_sign(m, c) for m, c in poly.items()), ZERO)
+                signs |= ANY if poly and fact.signs == ZERO else 0  # an equation is to be told where it is used
+                if not signs & fact.signs & self.facts_about(self.term(poly), strict=True):
                     return True
     return False
 
