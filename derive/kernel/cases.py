@@ -363,10 +363,8 @@ def part_holds(nf: Normal, part: Term) -> bool:
         return part.value in RELATION and not nf.compare(part) & ~RELATION[part.value]
     if part.op == "or" and any((here := nf.under(others)) is None or here.holds(c) for c, others in ways(part)):
         return True
-    if part.op == "any" and nonempty(nf, part.bound, both(*part.args)):
-        return True
-    chosen = nf.condition(part)
-    return constant(chosen) == 1 or (part.op == "or" and nf.is_zero(complement(chosen)))
+    some = part.op == "any" and nonempty(nf, part.bound, both(*part.args))
+    return some or constant(nf.condition(part)) == 1
 
 
 def ways(some: Term) -> Iterator[tuple[Term, Term]]:
