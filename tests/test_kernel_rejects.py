@@ -271,6 +271,31 @@ def test_variance_of_a_sum_of_a_defined_sum_is_refused() -> None:
     assert refused(case, Step("variance_of_a_sum_of_independent", case.claim.args[1])).step == 1
 
 
+@pytest.mark.parametrize(("op", "value"), [("max", "<="), ("min", "<="), ("prod", "<"), ("sum", "<=")])
+@pytest.mark.parametrize("letter", [I, J])
+def test_place_that_follows_another_is_no_bound_letter_of_its_name(op: str, value: str, letter: Term) -> None:
+    """i == j + 1 says nothing of the i, or the j, over which a maximum is taken."""
+    known = replace(context(), hypotheses=(cmp("==", I, add(J, ONE)),), letters=frozenset({I, J}))
+    plain = over(op, z(K), K, where=cmp(value, K, I))
+    inside = over(op, z(letter), letter, where=cmp(value, letter, I))
+    whole = over(op, z(K), K, where=cmp(value, K, K))
+    if letter is I:  # the filter compares the bound letter with itself
+        assert refused_term(cmp("==", inside, plain), Step("algebra", plain), where_=known)
+        assert check(Proof(cmp("==", inside, whole), (Step("algebra", whole),)), known)
+    else:
+        assert check(Proof(cmp("==", inside, plain), (Step("algebra", plain),)), known)
+        assert refused_term(cmp("==", inside, whole), Step("algebra", whole), where_=known)
+
+
+def test_place_that_follows_another_is_put_into_a_maximum_over_one_letter() -> None:
+    known = replace(context(), hypotheses=(cmp("==", I, add(J, ONE)),), letters=frozenset({I, J}))
+    pairs = over("max", mul(z(K), z(L)), K, L, where=cmp("<=", K, I))
+    for place in (J, L):
+        shorter = over("max", mul(z(K), z(L)), K, L, where=cmp("<=", K, J))
+        right = fn("max", shorter, mul(z(I), z(place)))
+        assert refused_term(cmp("==", pairs, right), Step("algebra", right), where_=known)
+
+
 @pytest.mark.parametrize("name", ["$0.0", "$1.0", "@0", "@1", "&1", "%1", "~1", "!a", "", "2", "a b"])
 def test_letters_with_the_names_of_the_kernel_are_refused(name: str) -> None:
     """A letter called as the kernel calls its own bound ones would be captured."""

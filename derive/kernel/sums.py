@@ -414,10 +414,11 @@ def _canonical_binder(
 def extremum(nf: Normal, term: Term) -> Poly:
     """A maximum over an axis (a minimum is minus the maximum of the negative): what is free of the letter comes out."""
     flip = -1 if term.op == "min" else 1
-    shorter, last = until(nf, term.bound[0], term.args[1])
-    if shorter is not term.args[1]:
-        before = over(term.op, term.args[0], *term.bound, where=shorter)
-        return nf.poly(before if last is None else fn(term.op, before, substitute(term.args[0], {term.bound[0]: last})))
+    (k, *more), body, filter_ = opened(nf, term)
+    shorter, last = until(nf, k, filter_)
+    if shorter is not filter_ and not more:
+        before = over(term.op, body, k, where=shorter)
+        return nf.poly(before if last is None else fn(term.op, before, substitute(body, {k: last})))
     outside, factor, (bound, inner, condition) = _taken_out(nf, term, flip, POS | ZERO)
     if len(bound) == 1:  # the value at the least index that attains it
         atom = nf.rename(inner, {bound[0]: make("argmax", (inner, condition), None, bound)})
