@@ -96,6 +96,8 @@ def switches(gap: Poly) -> Iterator[Term]:
                 yield a
             elif a.op == "pow":
                 yield a.args[0]
+    inside = {t.args[0] for m in gap for a, _ in m for t in subterms(a) if t.op == "fn" and t.value == "log"}
+    yield from (u for u in sorted(inside, key=key) if all(k.value[0][0] not in "$@" for k in u.letters))
 
 
 class Search:
