@@ -8,7 +8,7 @@ from itertools import combinations
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
-from derive.engine import curves, telescope
+from derive.engine import curves, spreads, telescope
 from derive.engine.factors import factor_by_factor
 from derive.engine.pieces import Factors, Opened, opened, product
 from derive.kernel.normal import Normal
@@ -96,7 +96,7 @@ def suggest(search: Search, goal: Goal) -> None:
     for line in curves.slopes(search, here, goal):
         search.suggest(line)
     curves.parabolas(search, goal)
-    for makers in (_exponentials, _logarithms, _powers):
+    for makers in (_exponentials, _logarithms, _powers, spreads.half_of_the_squares):
         for line in makers(search, here, goal):
             search.suggest(line)
 
