@@ -381,7 +381,7 @@ def _compared(condition: Term, scope: Scope) -> Iterator[tuple[Term, Scope]]:
 
 def _discrete(nf: Normal, term: Term) -> bool:
     declaration = nf.context.declarations.get(term.value) if term.op == "var" else None
-    return term.op == "index" or (declaration is not None and declaration.kind not in ("real", "positive"))
+    return declaration is not None and declaration.kind not in ("real", "positive")
 
 
 # -- from needs to facts, and from facts to reasons ------------------------------------------------------------------
