@@ -68,10 +68,17 @@ def _settled(value: mpf) -> mpf:
     return mpf(0) if abs(value) <= SMALL else value
 
 
+def _small(value: mpf) -> mpf:
+    """The value of what has no rounded 0 in it: that it is small is no sign that it is 0."""
+    if 0 < abs(value) < DOUBTFUL:
+        raise Skip
+    return value
+
+
 def _exp(u: mpf) -> mpf:
     if abs(u) > 400:
         raise Skip
-    return mpmath.exp(u)
+    return _small(mpmath.exp(u))
 
 
 def _log(u: mpf) -> mpf:
@@ -79,16 +86,16 @@ def _log(u: mpf) -> mpf:
 
 
 def _over(top: mpf, bottom: mpf) -> mpf:
-    return top / bottom if bottom else mpf(0)
+    return _small(top / bottom) if bottom else mpf(0)
 
 
 def _power(base: mpf, exponent: mpf) -> mpf:
     whole = mpmath.nint(exponent)
-    if abs(exponent - whole) > SMALL:
-        return base**exponent if base > 0 else mpf(0)
     if abs(whole) > 60:
         raise Skip
-    return base ** int(whole) if base or whole >= 0 else mpf(0)
+    if abs(exponent - whole) > SMALL:
+        return _small(base**exponent) if base > 0 else mpf(0)
+    return _small(base ** int(whole)) if base or whole >= 0 else mpf(0)
 
 
 FUNCTIONS: dict[str, Callable[..., mpf]] = {
@@ -159,7 +166,7 @@ def _value(term: Term, here: Point) -> mpf:
     if op == "add":
         return mpmath.fsum(parts)
     if op == "mul":
-        return mpmath.fprod(parts)
+        return _small(mpmath.fprod(parts))
     if op == "neg":
         return -parts[0]
     if op == "div":

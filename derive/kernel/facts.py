@@ -146,8 +146,8 @@ def note(self: Normal, fact: Fact) -> None:
         return
     same.append(fact)
     plain = not fact.letters and not fact.guards and fact.term.op in ("add", "var", "sum") and fact.signs != NEG | POS
-    # Of the greatest of what has cases each entry would ask for those of all others.
-    if plain and not any(t.op == "argmax" and any(s.op == "where" for s in subterms(t)) for t in subterms(fact.term)):
+    # Of a sum or the greatest of what has cases each entry would ask for those of all others.
+    if plain and not any(t.bound and any(s.op == "where" for s in subterms(t)) for t in subterms(fact.term)):
         self.orders.append((self.poly(fact.term), fact.signs))
     self.signs.clear()
 
