@@ -71,10 +71,45 @@ def fuzz(seed: int, count: int) -> int:
         "any(x[p] <= 1 for p in n if p <= i)",
         "any(x[p]*a > 0 for p in n if p != i)",
         "not all(x[p] >= x[i] for p in n if flag[p])",
+        "any(x[p] <= 0 for p in n if p > i)",
+        "any(not flag[p] for p in n if p < i)",
+        "sum(1 - w[p] for p in n if p < i) > 0",
+        "any(any(a <= 0 for l in n if l > i) for p in n if p <= i)",
+        "sum(a for p in n) < a or sum(b for p in n if flag[p]) > 0",
+        "x[i] != a or (a < b/c or sum(2 for p in n if p != i) <= 0)",
     ],
 )
 def test_conditions_in_conditions_come_to_an_end(hypothesis: str) -> None:
     assert prove(*theory(f"assume({hypothesis}); b**2 >= 0")).proof is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "assume(any(x[p] <= 0 for p in n if p > i)); sum(where(x[p] <= 0, 1, 0) for p in n if p > i) > 0",
+        "assume(any(not flag[p] for p in n if p < i)); i > 0",
+        "assume(sum(1 - w[p] for p in n if p < i) > 0); i > sum(w[p] for p in n if p < i)",
+        "assume(sum(1 - w[p] for p in n if p < i) > 0); i > 0",
+        "assume(i - sum(w[p] for p in n if p < i) > a); assume(a > 0); i > a",
+    ],
+)
+def test_comparisons_of_sums_in_an_order_still_tell(body: str) -> None:
+    assert prove(*theory(body)).proof is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "assume(any(not flag[p] for p in n if p < i)); i > 1",
+        "assume(any(x[p] <= 0 for p in n if p > i)); x[i] <= 0",
+        "assume(sum(1 - w[p] for p in n if p < i) > 0); w[i] < 1",
+        "assume(sum(a for p in n) < a or sum(b for p in n if flag[p]) > 0); a*b < 0",
+    ],
+)
+def test_comparisons_of_sums_in_an_order_tell_no_more(body: str) -> None:
+    claim, context = theory(body)
+    assert prove(claim, context).proof is None
+    assert counterexample(claim, context, Random(1), 400) is not None
 
 
 def test_no_false_claim_of_several_conditions_is_proved() -> None:

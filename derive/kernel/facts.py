@@ -237,9 +237,16 @@ def instance(self: Normal, fact: Fact, term: Term) -> dict[Term, Term] | None:
 
 
 def allowed(self: Normal, fact: Fact, mapping: dict[Term, Term]) -> bool:
-    """Whether the guards of the fact hold here; one that would open a case in each case is not judged."""
-    guards = [substitute(g, mapping) for g in fact.guards]
-    return all(g in self.guards or (not opens_cases(self, g) and self.holds(g)) for g in guards)
+    """Whether the guards of the fact hold here; one that would open a case in each case is not judged, nor are those of
+    a fact while they are: in the case that a sum opens they would be asked again, without end."""
+    if id(fact) in self.asked:
+        return False
+    self.asked.add(id(fact))
+    try:
+        guards = [substitute(g, mapping) for g in fact.guards]
+        return all(g in self.guards or (not opens_cases(self, g) and self.holds(g)) for g in guards)
+    finally:
+        self.asked.remove(id(fact))
 
 
 def opens_cases(self: Normal, term: Term) -> bool:

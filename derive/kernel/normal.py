@@ -65,6 +65,7 @@ class Normal:
         self.raw_facts = tuple(facts)
         self.facts: dict[str, list[Fact]] = {}
         self.orders: list[tuple[Poly, int]] = []  # unconditional comparisons with 0
+        self.asked: set[int] = set()  # facts whose guards are being judged, in all cases of this normal form
         self.unfolded: dict[Term, Term] = {}
         self.ties: dict[Term, Term] = {}
         self.after: dict[Term, Term] = {}  # letters known to follow another one
