@@ -33,6 +33,7 @@ from derive.term import (
     NEGATED,
     ONE,
     TRUE,
+    ZERO,
     Term,
     both,
     cmp,
@@ -84,7 +85,7 @@ def changed(term: Term) -> Iterator[tuple[str, Term]]:
 def changes(t: Term, letters: list[Term], path: Path, whole: Term) -> Iterator[tuple[str, Term]]:
     op, args = t.op, t.args
     parent = above(whole, path)
-    if op not in CONDITIONS | {"index", "list"} and not is_place(parent, path):
+    if op not in CONDITIONS | {"index", "list"} and t is not ZERO and not is_place(parent, path):  # -0 is 0
         yield "sign", args[0] if op == "neg" else neg(t)
     if op == "index":
         yield from (("index", k) for k in letters if k.value[1] == t.value[1] and k is not t)
