@@ -70,11 +70,14 @@ def test_list_takes_under_half_a_second_and_loads_nothing_heavy() -> None:
         "heavy = ('sympy', 'numpy', 'flint', 'mpmath', 'jinja2', 'derive.engine', 'derive.kernel.check')\n"
         "print([m for m in heavy if m in sys.modules], file=sys.stderr)"
     )
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert run.stderr.strip() == "[]"
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
+    times = []
+    for _ in range(3):  # the best of three: on a busy machine the same work takes more time
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert run.stderr.strip() == "[]"
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(times) < 0.5, times
 
 
 # -- check ------------------------------------------------------------------------------------------------------------
