@@ -105,14 +105,15 @@ def joined(search: Search, known: Known) -> None:
                 addends.setdefault(a.value or a.bound[0].value[1], []).append((num(c), a))
     for axis, found in addends.items():
         k, one = search.letter(axis), search.letter(axis)
+        inner = Scope((*scope.letters, k), scope.where)
         body = add(*(mul(c, ONE if a.op == "size" else substitute(a.args[0], {a.bound[0]: k})) for c, a in found))
         for side in (body, neg(body)) if len(found) > 1 else ():
-            number = search.compare(side, False, (*scope.letters, k), scope.where, 2)
+            number = search.compare(side, False, inner.letters, inner.where, 2)
             if number is not None:
-                cite = Cite(number, tuple((p, p) for p in (*scope.letters, k)))
                 gap = sub(over("sum", side, k), substitute(side, {k: one}))
-                part, letters = Part(ONE, (cite,), (k,), cmp("!=", k, one)), (*scope.letters, one)
-                search.suggest(Line(cmp(">=", gap, NOUGHT), "combination", (), (part,), (), letters, scope.where))
+                part = Part(ONE, (search.cite(number, inner),), (k,), cmp("!=", k, one))
+                at_one = Scope((*scope.letters, one), scope.where)
+                search.suggest(search.line(cmp(">=", gap, NOUGHT), at_one, (part,)))
 
 
 def from_product(search: Search, known: Known) -> None:
